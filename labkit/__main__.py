@@ -1,0 +1,5 @@
+"""Lets `python -m labkit` do what `labkit` does."""
+
+from labkit.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,223 @@
+"""The command line: reads words, calls what does the work, prints one line for a mistake.
+
+It must not measure, derive or draw anything itself.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from labkit import __version__
+from labkit.errors import LabkitError, ParamsError, RecordsError
+from labkit.params import load_params
+from labkit.plan import make_plan
+from labkit.records import RunFolder, list_runs
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 good, 1 something failed, 2 a wrong request."""
+    parser = _make_parser()
+    chosen = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return int(chosen.command(chosen))
+    except LabkitError as error:
+        print(f"labkit: {' '.join(str(error).split())}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("labkit: interrupted; what was measured is kept", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = f" at {error.filename}" if error.filename else ""
+        told = (error.strerror or str(error)).lower()
+        print(
+            f"labkit: expected to read and write files, found: {told}{where}; "
+            "what was measured is kept",
+            file=sys.stderr,
+        )
+        return 1
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="labkit",
+        description="Measure what an LLM serving engine's settings do, one variable at a time.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"labkit {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, does: Any, told: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=told, description=told, allow_abbrev=False)
+        command.set_defaults(command=does)
+        return command
+
+    run = add("run", _run, "measure every point of a params file and write the report")
+    run.add_argument("params", type=Path, metavar="PARAMS.yaml")
+    run.add_argument("--set", action="append", default=[], metavar="a.b=VALUE", dest="overrides")
+    run.add_argument("--reports", type=Path, help="where run folders go; default: reports")
+    run.add_argument("--resume", type=Path, metavar="RUN_DIR", help="measure what it lacks")
+    run.add_argument("--dry-run", action="store_true", help="print the plan, launch nothing")
+
+    report = add("report", _report, "rebuild the report of a run from its records")
+    report.add_argument("run", type=Path, metavar="RUN_DIR")
+    report.add_argument("--fresh", action="store_true", help="make the notebook again as well")
+
+    listing = add("list", _list, "list the runs, oldest first")
+    listing.add_argument("--reports", type=Path, help="default: reports")
+
+    verify = add("verify", _verify, "send one request to an endpoint and tell what came back")
+    verify.add_argument("base_url", metavar="URL")
+    verify.add_argument("--model", help="default: the only one that it serves")
+    verify.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key")
+
+    add("doctor", _doctor, "look at this machine: engines, GPU, memory, disk, settings")
+    return parser
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from labkit.engines import explain_command  # imports that a mere --help need not wait for
+    from labkit.run import check_request, create_run
+    from labkit.workbook import find_home, find_place
+
+    params = load_params(find_place(str(chosen.params)), chosen.overrides)
+    reports = chosen.reports or find_home() / "reports"
+    if chosen.resume is not None:
+        run = RunFolder.open(chosen.resume)
+        if load_params(run.params_path).digest() != params.digest():
+            raise ParamsError(
+                f"expected the params that {run.path} was begun with, found others; "
+                f"use {run.params_path}, or start a new run"
+            )
+        run.settle()
+        plan = check_request(params, reports)
+    else:
+        plan = check_request(params, reports)
+    if chosen.dry_run:
+        commands = {}
+        for point in plan:
+            print(f"{point.point_id}: {point.variable} = {point.value}, repeat {point.repeat}")
+            commands.setdefault(" ".join(explain_command(point.engine)), point.point_id)
+        print("\nengines, each launched for the points from the one named on:")
+        for command, point_id in commands.items():
+            print(f"{point_id}: {command}")
+        return 0
+    if chosen.resume is None:
+        run = create_run(params, plan, reports)
+    return _measure_and_report(run)
+
+
+def _measure_and_report(run: RunFolder) -> int:
+    from labkit.progress import Follower
+    from labkit.publish import make_notebook, write_report
+
+    print(f"run folder: {_show(run.path)}", file=sys.stderr)
+    try:
+        with Follower(run.progress_path):
+            make_notebook(run, measuring=True)
+    except (LabkitError, KeyboardInterrupt) as error:
+        done = sum(records.point["status"] == "ok" for records in run.points())
+        print(
+            f"labkit: {run.manifest()['status']}: {done} of {len(run.manifest()['plan'])} points "
+            f"are measured and kept; go on with: labkit run {_show(run.params_path)} "
+            f"--resume {_show(run.path)}",
+            file=sys.stderr,
+        )
+        if isinstance(error, LabkitError):
+            raise
+        return 1
+    print(f"report: {_show(write_report(run))}")
+    return _judge(run)
+
+
+def _judge(run: RunFolder) -> int:
+    summary = json.loads(run.summary_path.read_text(encoding="utf-8"))
+    planned = len(run.manifest()["plan"])
+    bad = [row for row in summary["points"] if row["validity"] == "INVALID"]
+    for row in bad:
+        reasons = "; ".join(row.get("validity_reasons") or ["no reason recorded"])
+        print(f"labkit: {row['point_id']} is INVALID: {reasons}", file=sys.stderr)
+    return 1 if bad or len(summary["points"]) < planned else 0
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from labkit.publish import write_report
+
+    run = RunFolder.open(chosen.run)
+    run.settle()
+    print(f"report: {_show(write_report(run, fresh=chosen.fresh))}")
+    return 0
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    reports = chosen.reports or Path("reports")
+    runs = list_runs(reports)
+    if not runs:
+        print(f"no runs in {reports}; `labkit run params/quickstart.yaml` makes one")
+    for run in runs:
+        try:
+            run.settle()
+            manifest = run.manifest()
+            done = sum(records.point["status"] == "ok" for records in run.points())
+        except (RecordsError, KeyError) as error:
+            print(f"{_show(run.path)}  damaged: {error}")
+            continue
+        report = "report.html" if run.report_path.exists() else "no report"
+        print(
+            f"{_show(run.path)}  {manifest['status']}  "
+            f"{done} of {len(manifest['plan'])} points  {report}"
+        )
+    return 0
+
+
+def _verify(chosen: argparse.Namespace) -> int:
+    from labkit.client.verify import verify_endpoint
+
+    key = None
+    if chosen.api_key_env:
+        key = os.environ.get(chosen.api_key_env)
+        if not key:
+            raise ParamsError(
+                f"expected a key in the environment variable {chosen.api_key_env}, found none; "
+                f"export {chosen.api_key_env}=... in this shell"
+            )
+    found = verify_endpoint(chosen.base_url, model=chosen.model, api_key=key)
+    print(f"endpoint:       {found.base_url}")
+    print(f"model:          {found.model}")
+    print(f"text:           {found.text!r}")
+    print(f"finish reason:  {found.finish_reason}")
+    print(
+        f"usage:          {found.prompt_tokens} prompt tokens, "
+        f"{found.completion_tokens} completion tokens"
+    )
+    print(f"latency:        {found.latency_s:.3f} s")
+    return 0
+
+
+def _doctor(chosen: argparse.Namespace) -> int:
+    from labkit.doctor import diagnose
+
+    checks = diagnose()
+    for check in checks:
+        print(f"{check.status:<5} {check.name:<14} {check.text}")
+        if check.fix:
+            print(f"{'':<20} -> {check.fix}")
+    return 1 if any(check.status == "fail" for check in checks) else 0
+
+
+def _show(path: Path) -> str:
+    full = path.resolve()
+    return str(full.relative_to(Path.cwd())) if full.is_relative_to(Path.cwd()) else str(full)

@@ -1,0 +1,268 @@
+"""The one place that knows the order: engine, ready, warm-up, load beside sampling, stop, records.
+
+It measures the points that a run folder lacks. It must not know how a latency is derived, what a
+figure looks like, or that notebooks exist.
+"""
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from labkit.client.load import LoadResult, Progress, fire
+from labkit.engines import Engine, check_engine, open_engine
+from labkit.environment import describe_environment
+from labkit.errors import LabkitError, ParamsError
+from labkit.params import EngineParams, Params, load_params
+from labkit.plan import Point, make_plan
+from labkit.records import SCHEMA, RunFolder, create_folder, replace_json, replace_text
+from labkit.telemetry.gpu import describe_gpus
+from labkit.telemetry.sampler import Sampler, open_sources
+from labkit.workload import fingerprint, generate
+
+OnEvent = Callable[[dict[str, Any]], None]
+
+MIN_FREE_BYTES = 200 * 1024**2
+KNOBS = tuple(
+    name
+    for name in EngineParams.model_fields
+    if name.startswith(("max_", "enable_"))
+    or name in ("gpu_memory_utilization", "block_size", "scheduling_policy", "num_threads")
+)
+
+
+def check_request(params: Params, reports: Path) -> list[Point]:
+    """Return the plan once everything that can be known beforehand is right; launches nothing.
+
+    Raises ParamsError for a wrong plan, a missing model or engine, a taken port, or a disk with
+    less than 200 MiB left.
+    """
+    plan = make_plan(params)
+    checked: list[EngineParams] = []
+    for point in plan:
+        if point.engine not in checked:
+            check_engine(point.engine)
+            checked.append(point.engine)
+    place = next(path for path in (reports.absolute(), *reports.absolute().parents) if path.exists())
+    if (free := shutil.disk_usage(place).free) < MIN_FREE_BYTES:
+        raise ParamsError(
+            f"expected {MIN_FREE_BYTES // 1024**2} MiB free in {reports}, "
+            f"found {free // 1024**2} MiB; make room or choose another folder"
+        )
+    return plan
+
+
+def create_run(params: Params, plan: list[Point], reports: Path) -> RunFolder:
+    """Make a new run folder with its params and manifest, and return it; measures nothing."""
+    now = datetime.now(UTC)
+    name = f"{now:%Y%m%dT%H%M%SZ}-{params.name}-{params.digest()[:8]}"
+    run = RunFolder(create_folder(reports, name))
+    replace_text(run.params_path, params.dump())
+    environment = describe_environment()
+    replace_json(
+        run.manifest_path,
+        {
+            "schema": SCHEMA,
+            "name": params.name,
+            "status": "created",
+            "error": None,
+            "started_at": now.isoformat(timespec="seconds"),
+            "ended_at": None,
+            "plan": [_describe_place(point) for point in plan],
+            "environment": {**environment, "gpus": describe_gpus()},
+            "provenance": {"params_sha256": params.digest()},
+            "notebook": None,
+        },
+    )
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An engine that is up, what it was launched with, and where its log is."""
+
+    params: EngineParams
+    engine: Engine
+    log: Path
+
+
+def measure(run: RunFolder, on_event: OnEvent, running: Running | None = None) -> None:
+    """Measure every point that the run folder lacks, one after the other.
+
+    An engine that is `running` already serves the points that ask for it, and is left running.
+    A point that fails is recorded with its reason and the next one is tried. A point that was
+    begun before and did not end well is kept beside the new one. Raises RecordsError if another
+    process measures into the folder.
+    """
+    params = load_params(run.params_path)
+    plan = make_plan(params)
+    with run.hold():
+        missing = [point for point in plan if not _is_measured(run, point)]
+        if not missing:
+            if run.manifest()["status"] != "completed":
+                _end(run, "completed", None)
+            return
+        run.update_manifest(status="running", error=None)
+        try:
+            _measure_points(run, params, missing, on_event, running)
+        except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt)
+            _end(run, "interrupted" if stopped else "failed", _tell(error))
+            raise
+        _end(run, "completed", None)
+
+
+def _measure_points(
+    run: RunFolder, params: Params, points: list[Point], emit: OnEvent, held: Running | None
+) -> None:
+    emit({"event": "run", "num_points": len(points), "at_s": time.monotonic()})
+    with contextlib.ExitStack() as stack:
+        for number, point in enumerate(points, start=1):
+            emit({"event": "point", "number": number, **_describe_place(point)})
+            folder = _begin(run, point)
+            facts: dict[str, Any] = _describe(point)
+            replace_json(folder / "point.json", facts)
+            try:
+                if held is None or held.params != point.engine:
+                    stack.close()
+                    held = None
+                    facts["started_at_s"] = time.monotonic()
+                    engine = stack.enter_context(open_engine(point.engine, folder=folder))
+                    held = Running(point.engine, engine, folder / "engine.log")
+                    facts["ready_at_s"] = time.monotonic()
+                facts["engine_log"] = os.path.relpath(held.log, run.path)
+                _measure_point(params, point, held.engine, folder, facts, emit)
+                facts["status"] = "ok"
+            except LabkitError as error:
+                facts |= {"status": "failed", "error": _tell(error)}
+                stack.close()
+                held = None
+            except BaseException as error:
+                facts |= {"status": "interrupted", "error": _tell(error)}
+                raise
+            finally:
+                replace_json(folder / "point.json", facts)
+                emit({"event": "point_end", "number": number, "status": facts["status"],
+                      "error": facts["error"], "at_s": time.monotonic()})  # fmt: skip
+    emit({"event": "end", "at_s": time.monotonic()})
+
+
+def _measure_point(
+    params: Params,
+    point: Point,
+    engine: Engine,
+    folder: Path,
+    facts: dict[str, Any],
+    emit: OnEvent,
+) -> None:
+    facts |= {"command": engine.command, "effective": engine.effective(), "model": engine.model}
+    salt = point.point_id if point.workload.salt else ""
+    requests = generate(point.workload, seed=point.seed, salt=salt)
+    facts["workload_sha256"] = fingerprint(requests)
+
+    client_pid: list[int] = []
+
+    def send(kind: str, out: Path, batch: list[Any], on_start: Callable[[int], None]) -> LoadResult:
+        def report(progress: Progress) -> None:
+            emit(
+                {
+                    "event": kind,
+                    "num_done": progress.num_done,
+                    "num_error": progress.num_error,
+                    "num_total": progress.num_total,
+                    "completion_tokens": progress.completion_tokens,
+                    "elapsed_s": progress.elapsed_s,
+                }
+            )
+
+        return fire(
+            batch,
+            base_url=engine.base_url,
+            model=engine.model,
+            endpoint=point.workload.endpoint,
+            load=point.load,
+            api_key_env=point.engine.api_key_env,
+            extra_body=engine.request_options(),
+            temperature=point.workload.temperature,
+            out=out,
+            on_progress=report,
+            check=engine.check,
+            on_start=on_start,
+        )
+
+    if point.load.num_warmup_requests:
+        few = point.workload.model_copy(update={"num_requests": point.load.num_warmup_requests})
+        others = generate(few, seed=point.seed + 1_000_003, salt=f"warm-up {point.point_id}")
+        send("warmup", folder / "warmup.jsonl", others, lambda pid: None)
+    sources, gpu_reason = open_sources(engine.sample, engine.pids, lambda: client_pid)
+    facts["gpu"] = {"available": gpu_reason is None, "reason": gpu_reason}
+    with Sampler(folder / "samples.jsonl", params.sampling.period_s, sources):
+        result = send("requests", folder / "requests.jsonl", requests, client_pid.append)
+    facts |= {
+        "load_started_at_s": result.started_at_s,
+        "load_ended_at_s": result.ended_at_s,
+        "client_cpu_s": result.client_cpu_s,
+    }
+
+
+def _begin(run: RunFolder, point: Point) -> Path:
+    folder = run.point_folder(point.point_id)
+    if folder.exists():
+        count = 1 + sum(1 for _ in folder.parent.glob(f"{folder.name}.attempt*"))
+        folder.rename(folder.with_name(f"{folder.name}.attempt{count}"))
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _is_measured(run: RunFolder, point: Point) -> bool:
+    path = run.point_folder(point.point_id)
+    records = run.point(point.point_id) if path.exists() else None
+    return records is not None and records.point["status"] == "ok"
+
+
+def _describe_place(point: Point) -> dict[str, Any]:
+    return {
+        "point_id": point.point_id,
+        "variable": point.variable,
+        "value": point.value,
+        "repeat": point.repeat,
+    }
+
+
+def _describe(point: Point) -> dict[str, Any]:
+    engine = point.engine.model_dump(mode="json")
+    return {
+        "schema": SCHEMA,
+        **_describe_place(point),
+        "index": point.index,
+        "seed": point.seed,
+        "status": "running",
+        "error": None,
+        "engine": {knob: engine[knob] for knob in ("kind", "model", *KNOBS)},
+        "effective": {},
+        "workload": point.workload.model_dump(mode="json"),
+        "load": point.load.model_dump(mode="json"),
+        "command": [],
+        "started_at_s": None,
+        "ready_at_s": None,
+        "load_started_at_s": None,
+        "load_ended_at_s": None,
+        "client_cpu_s": None,
+    }
+
+
+def _end(run: RunFolder, status: str, error: str | None) -> None:
+    ended_at = datetime.now(UTC).isoformat(timespec="seconds")
+    run.update_manifest(status=status, error=error, ended_at=ended_at)
+
+
+def _tell(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted from the keyboard"
+    text = " ".join(str(error).split())
+    return text if isinstance(error, LabkitError) else f"{type(error).__name__}: {text}"

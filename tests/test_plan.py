@@ -1,0 +1,80 @@
+"""The plan: pure, one variable at a time."""
+
+from pathlib import Path
+
+import pytest
+
+from labkit.errors import ParamsError
+from labkit.params import Params, parse_params
+from labkit.plan import make_plan
+
+
+def make_params(**changes: object) -> Params:
+    return parse_params(
+        {
+            "name": "small",
+            "engine": {"kind": "llamacpp", "max_num_seqs": 4, "max_num_batched_tokens": 256},
+            "workload": {
+                "num_requests": 8,
+                "seed": 10,
+                "prompt_tokens": 16,
+                "completion_tokens": 8,
+            },
+            "load": {"max_concurrency": 2},
+            "sweep": [
+                {"variable": "engine.max_num_seqs", "values": [1, 2], "repeats": 2},
+                {"variable": "engine.max_num_batched_tokens", "values": [64]},
+            ],
+            **changes,
+        }
+    )
+
+
+def test_each_sweep_moves_its_variable_alone() -> None:
+    plan = make_plan(make_params())
+    assert [
+        (point.engine.max_num_seqs, point.engine.max_num_batched_tokens, point.repeat)
+        for point in plan
+    ] == [(1, 256, 0), (2, 256, 0), (1, 256, 1), (2, 256, 1), (4, 64, 0)]
+
+
+def test_every_value_has_the_same_seed_and_every_repeat_another() -> None:
+    assert [point.seed for point in make_plan(make_params())] == [10, 10, 11, 11, 10]
+
+
+def test_ids_are_unique_names_of_folders() -> None:
+    ids = [point.point_id for point in make_plan(make_params())]
+    assert ids[0] == "000-max_num_seqs-1-r0"
+    assert len(set(ids)) == len(ids)
+    assert all(Path(name).name == name for name in ids)
+
+
+def test_a_value_that_is_a_path_becomes_a_plain_name() -> None:
+    sweep = {"variable": "engine.model", "values": ["../a b.gguf"]}
+    assert make_plan(make_params(sweep=sweep))[0].point_id == "000-model-..-a-b.gguf-r0"
+
+
+def test_a_shuffled_order_is_the_same_every_time() -> None:
+    values = list(range(1, 9))
+    sweep = {"variable": "load.max_concurrency", "values": values, "order": "shuffled"}
+    first, second = (
+        [point.value for point in make_plan(make_params(sweep=sweep))] for _ in range(2)
+    )
+    assert first == second
+    assert first != values
+    assert sorted(map(int, first)) == values
+
+
+@pytest.mark.parametrize(
+    ("variable", "values", "told"),
+    [
+        ("engine.max_num_seq", [1], "did you mean engine.max_num_seqs?"),
+        ("slo.ttft_s", [1.0], "is not a parameter"),
+        ("engine.max_num_seqs", ["many"], "valid integer"),
+        ("engine.max_num_seqs", [0], "greater than or equal to 1"),
+    ],
+)
+def test_a_sweep_that_cannot_be(variable: str, values: list[object], told: str) -> None:
+    with pytest.raises(ParamsError, match=r".") as caught:
+        make_plan(make_params(sweep={"variable": variable, "values": values}))
+    assert told in str(caught.value)

@@ -1,0 +1,113 @@
+"""Records: appended, atomic, nothing lost, a status that is true."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from labkit.errors import RecordsError
+from labkit.records import (
+    JsonlWriter,
+    RunFolder,
+    create_folder,
+    list_runs,
+    read_jsonl,
+    replace_json,
+)
+
+
+def make_run(path: Path, status: str = "running") -> RunFolder:
+    path.mkdir(parents=True)
+    run = RunFolder(path)
+    plan = [{"point_id": "000-a"}, {"point_id": "001-b"}]
+    replace_json(
+        run.manifest_path, {"schema": 1, "status": status, "error": None, "plan": plan}
+    )
+    return run
+
+
+def test_rows_come_back_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [{"at_s": 0.1 + 0.2, "text": "a\nb"}, {"at_s": None}]
+    with JsonlWriter(path) as writer:
+        for row in rows:
+            writer.write(row)
+    assert read_jsonl(path) == rows
+
+
+def test_a_line_cut_by_a_kill_costs_that_line_alone(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"a":1}\n{"a":')
+    with JsonlWriter(path) as writer:
+        writer.write({"a": 3})
+    assert read_jsonl(path) == [{"a": 1}, {"a": 3}]
+
+
+def test_nan_is_refused_and_the_old_document_stays(tmp_path: Path) -> None:
+    path = tmp_path / "document.json"
+    replace_json(path, {"a": 1})
+    with pytest.raises(ValueError, match="JSON compliant"):
+        replace_json(path, {"a": math.nan})
+    assert json.loads(path.read_text()) == {"a": 1}
+    assert [one.name for one in tmp_path.iterdir()] == ["document.json"]
+
+
+def test_a_folder_is_never_taken_twice(tmp_path: Path) -> None:
+    assert [create_folder(tmp_path, "run").name for _ in range(3)] == ["run", "run-2", "run-3"]
+
+
+def test_points_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    for point_id in ("001-b", "000-a"):
+        run.point_folder(point_id).mkdir(parents=True)
+        replace_json(run.point_folder(point_id) / "point.json", {"point_id": point_id})
+    assert [records.point_id for records in run.points()] == ["000-a", "001-b"]
+
+
+def test_a_run_that_nobody_holds_was_interrupted(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    run.point_folder("000-a").mkdir(parents=True)
+    replace_json(run.point_folder("000-a") / "point.json", {"status": "running", "error": None})
+    run.settle()
+    assert run.manifest()["status"] == "interrupted"
+    assert run.points()[0].point["status"] == "interrupted"
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from labkit.records import RunFolder
+with RunFolder(Path(sys.argv[1])).hold():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_run_that_is_held_is_running_until_its_holder_is_killed(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    command = [sys.executable, "-c", HOLDER, str(run.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        run.settle()
+        assert run.manifest()["status"] == "running"
+        with pytest.raises(RecordsError, match="another process measuring"), run.hold():
+            pass
+        holder.kill()
+    run.settle()
+    assert run.manifest()["status"] == "interrupted"
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(RecordsError, match=r"no manifest\.json"):
+        RunFolder.open(tmp_path)
+
+
+def test_runs_are_listed_oldest_first(tmp_path: Path) -> None:
+    make_run(tmp_path / "20260102T000000Z-b-00000000")
+    make_run(tmp_path / "20260101T000000Z-a-00000000")
+    (tmp_path / "notes").mkdir()
+    assert [run.path.name[17:18] for run in list_runs(tmp_path)] == ["a", "b"]
