@@ -6,15 +6,22 @@ not know what a notebook measures.
 """
 
 import contextlib
+import functools
 import logging
-from collections.abc import Iterator, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import psutil
+from jupyter_core.utils import ensure_event_loop
 
 from labkit.errors import NotebookError, ParamsError
 from labkit.params import name_nearest
+
+INTERRUPT_GRACE_S = 20.0
 
 
 def find_notebook(name: str) -> Path:
@@ -42,26 +49,63 @@ def execute_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]
             raise ParamsError(f"{name} is not a parameter of {notebook.name}"
                               f"{name_nearest(name, known)}")  # fmt: skip
     document = nbformat.read(notebook, as_version=4)
-    with _quiet():
+    task = functools.partial(
+        papermill.execute_notebook,
+        document,
+        str(output).replace("{", "{{").replace("}", "}}"),
+        parameters=dict(parameters),
+        kernel_name="python3",
+        progress_bar=False,
+        coalesce_streams=True,
+    )
+    try:
+        with _quiet():
+            _run_interruptibly(task)
+    except PapermillExecutionError as error:
+        raise NotebookError(
+            f"expected every cell of {notebook.name} to run, found in cell {error.cell_index}: "
+            f"{error.ename}: {' '.join(str(error.evalue).split())}"
+        ) from None
+    except (DeadKernelError, CellTimeoutError, RuntimeError) as error:
+        told = " ".join(str(error).split()) or type(error).__name__
+        raise NotebookError(
+            f"expected the kernel of {notebook.name} to live to the end, found: {told}"
+        ) from None
+
+
+def _run_interruptibly(task: Callable[[], object]) -> None:
+    """Run papermill in a thread, where it can't take the signals, and hand an interrupt on.
+
+    In the main thread it would answer Ctrl-C by killing the kernel, which then could not say what
+    became of its run. Here the kernel is interrupted first and killed only if it stays or if the
+    user insists.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="papermill") as pool:
+        future = pool.submit(_close_loop_after, task)
         try:
-            papermill.execute_notebook(
-                document,
-                str(output).replace("{", "{{").replace("}", "}}"),
-                parameters=dict(parameters),
-                kernel_name="python3",
-                progress_bar=False,
-                coalesce_streams=True,
-            )
-        except PapermillExecutionError as error:
-            raise NotebookError(
-                f"expected every cell of {notebook.name} to run, found in cell {error.cell_index}: "
-                f"{error.ename}: {' '.join(str(error.evalue).split())}"
-            ) from None
-        except (DeadKernelError, CellTimeoutError, RuntimeError) as error:
-            told = " ".join(str(error).split()) or type(error).__name__
-            raise NotebookError(
-                f"expected the kernel of {notebook.name} to live to the end, found: {told}"
-            ) from None
+            future.result()
+        except KeyboardInterrupt:
+            try:
+                _signal_kernels(signal.SIGINT)
+                wait([future], timeout=INTERRUPT_GRACE_S)
+            finally:
+                _signal_kernels(signal.SIGKILL)
+            raise
+
+
+def _close_loop_after(task: Callable[[], object]) -> None:
+    """Run the task and close the event loop that Jupyter opens for a thread and leaves open."""
+    try:
+        task()
+    finally:
+        ensure_event_loop().close()
+
+
+def _signal_kernels(number: signal.Signals) -> None:
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            if "ipykernel_launcher" in child.cmdline():
+                child.send_signal(number)
 
 
 @contextlib.contextmanager

@@ -123,7 +123,7 @@ def _measure_points(
     emit({"event": "run", "num_points": len(points), "at_s": time.monotonic()})
     with contextlib.ExitStack() as stack:
         for number, point in enumerate(points, start=1):
-            emit({"event": "point", "number": number, **_describe_place(point)})
+            emit({"event": "point", "number": number, "at_s": time.monotonic(), **_describe_place(point)})
             folder = _begin(run, point)
             facts: dict[str, Any] = _describe(point)
             replace_json(folder / "point.json", facts)

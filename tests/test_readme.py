@@ -1,0 +1,55 @@
+"""What the README tells a newcomer to type exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from labkit.cli import main
+from labkit.params import load_params
+from labkit.plan import make_plan
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PARAMS = sorted(set(re.findall(r"params/\w+\.yaml", README)))
+TARGETS = sorted(set(re.findall(r"(?:^|`)make ([a-z]+)\b", README, re.MULTILINE)))
+COMMANDS = sorted(set(re.findall(r"^\| `([a-z]+)\b", README, re.MULTILINE)))
+
+
+def test_the_readme_names_something() -> None:
+    assert "params/quickstart.yaml" in PARAMS
+    assert {"demo", "test"} <= set(TARGETS)
+    assert {"run", "report"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("path", PARAMS)
+def test_its_params_load(path: str) -> None:
+    params = load_params(ROOT / path, [])
+    assert params.name == Path(path).stem
+    assert make_plan(params)
+
+
+def test_every_params_file_loads() -> None:
+    for path in (ROOT / "params").glob("*.yaml"):
+        assert make_plan(load_params(path, [])), path.name
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_its_make_targets_exist(target: str) -> None:
+    assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_its_commands_exist(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        main([command, "--help"])
+    assert exit_info.value.code == 0
+    assert f"labkit {command}" in capsys.readouterr().out
+
+
+def test_its_links_and_notebooks_exist() -> None:
+    named = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(r"notebooks/\w+\.ipynb", README)
+    assert named
+    for path in named:
+        assert (ROOT / path).exists(), path
