@@ -1,0 +1,132 @@
+"""What a swept variable does to throughput and latency, in sentences with numbers.
+
+It claims no difference that repeats (or, with one repeat, the 10 % rule) do not resolve. It must
+not know about validity, the SLO or the queue.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from labkit.analysis import words
+from labkit.analysis.pool import Group, contrast, in_order, rank, ties
+from labkit.analysis.statistics import mean_interval
+
+OUTPUT = "output_throughput_tokens_per_s"
+LATENCIES = {
+    "ttft_s.p95": "P95 TTFT",
+    "tpot_s.p95": "P95 TPOT",
+    "e2e_latency_s.p95": "P95 end-to-end latency",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to say on the first screen of a report."""
+
+    title: str
+    text: str
+    kind: Literal["result", "cost", "warning", "unknown"]
+    variable: str | None = None
+
+
+def single(group: Group) -> Finding:
+    """Say what the only value of a sweep gives."""
+    parts = [f"{words.per_second(group.mean(OUTPUT) or 0.0, 'tokens')} of output"]
+    parts += [
+        f"a {label} of {words.seconds(value)}"
+        for field, label in LATENCIES.items()
+        if (value := group.mean(field)) is not None
+    ]
+    text = f"{group.name} gives {words.join(parts)}. One value alone cannot show an effect."
+    return Finding(f"Only {group.name} was measured", text, "unknown", group.variable)
+
+
+def throughput(ranked: Sequence[Group]) -> Finding:
+    """Say which value gives the most output, from two or more groups, best first."""
+    best, worst, tied = ranked[0], ranked[-1], ties(ranked, OUTPUT)
+    short = words.short(best.variable)
+    if len(tied) == len(ranked) - 1:
+        low, high = worst.mean(OUTPUT) or 0.0, best.mean(OUTPUT) or 0.0
+        text = (
+            f"All {len(ranked)} values give between {words.number(low)} and "
+            f"{words.per_second(high, 'tokens')}: which one is best can't be told from this run."
+        )
+        return Finding(f"{short} makes no resolved difference", text, "unknown", best.variable)
+    rate = words.per_second(best.mean(OUTPUT) or 0.0, "tokens")
+    text = f"{best.name} gives {rate}{_spread(best)}{times(worst, best)}."
+    if tied:
+        verb = "gives" if len(tied) == 1 else "give"
+        names = words.join([one.label for one in in_order(tied)])
+        text += f" {names} {verb} nearly as much and can't be told apart from it."
+    return Finding(f"{best.name} gives the most output", text, "result", best.variable)
+
+
+def cost(base: Group, best: Group) -> list[Finding]:
+    """Say how the latencies change from the value of lowest throughput to the best one."""
+    parts, worse, better = [], [], []
+    for field, label in LATENCIES.items():
+        if not base.series(field) or not best.series(field):
+            continue
+        found = contrast(base, best, field)
+        before, after = words.seconds(found.mean_a), words.seconds(found.mean_b)
+        if not found.resolved:
+            parts.append(f"{label} shows no resolved change ({before} and {after})")
+        elif found.difference > 0:
+            worse.append(label)
+            parts.append(f"{label} rises from {before} to {after}")
+        else:
+            better.append(label)
+            parts.append(f"{label} falls from {before} to {after}")
+    if not parts:
+        return []
+    text = f"Against {base.name}, the lowest in throughput: {'; '.join(parts)}."
+    if worse:
+        title = f"{best.name} costs {words.join(worse)}"
+    elif better:
+        title = f"{best.name} also lowers {words.join(better)}"
+    else:
+        title = f"{best.name} shows no cost in latency"
+    return [Finding(title, text, "cost" if worse else "result", best.variable)]
+
+
+def latency(pooled: Sequence[Group]) -> list[Finding]:
+    """Say which value gives the lowest P95 of each latency."""
+    sentences, titles, variable = [], [], pooled[0].variable
+    for field, label in LATENCIES.items():
+        ranked = rank(pooled, field, highest=False)
+        if not ranked:
+            sentences.append(f"{label} was not measured ({pooled[0].reason(field)}).")
+            continue
+        best, tied = ranked[0], ties(ranked, field)
+        low = words.seconds(best.mean(field) or 0.0)
+        if tied and len(tied) == len(ranked) - 1:
+            high = words.seconds(ranked[-1].mean(field) or 0.0)
+            sentences.append(f"{label} shows no resolved difference ({low} to {high}).")
+            continue
+        titles.append(f"{label} at {best.label}")
+        text = f"{label} is lowest at {best.name} ({low}{_spread(best, field)})"
+        if tied:
+            names = words.join([one.label for one in in_order(tied)])
+            text += f"; {names} can't be told apart from it"
+        sentences.append(text + ".")
+    if not titles:
+        title = f"Latency: no resolved effect of {words.short(variable)}"
+        return [Finding(title, " ".join(sentences), "unknown", variable)]
+    return [Finding(f"Lowest {words.join(titles)}", " ".join(sentences), "result", variable)]
+
+
+def times(base: Group, best: Group) -> str:
+    """Return ", 2.4 times that of 1" for output throughput, or nothing where the base is 0."""
+    ratio = contrast(base, best, OUTPUT).ratio
+    return f", {words.number(ratio)} times that of {base.label}" if ratio is not None else ""
+
+
+def _spread(group: Group, field: str = OUTPUT) -> str:
+    interval = mean_interval(group.series(field))
+    if interval is None:
+        return ""
+    form = words.number if field == OUTPUT else words.seconds
+    low = form(max(0.0, interval.low))
+    span = f"95 % interval {low} to {form(interval.high)}, {interval.n} repeats"
+    return f" ({span})" if field == OUTPUT else f", {span}"

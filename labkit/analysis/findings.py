@@ -1,0 +1,163 @@
+"""What a run shows, in sentences with numbers: what is best, what it costs, what stays unknown.
+
+It reads a summary and nothing else. It never claims a difference that repeats (or, with one repeat,
+the 10 % rule) do not resolve, and it names every point that it leaves out.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from labkit.analysis import words
+from labkit.analysis.effects import (
+    LATENCIES,
+    OUTPUT,
+    Finding,
+    cost,
+    latency,
+    single,
+    throughput,
+    times,
+)
+from labkit.analysis.pool import Group, groups, in_order, rank, ties, variables
+from labkit.analysis.statistics import SINGLE_RUN_RESOLUTION
+
+__all__ = ["Finding", "conclude", "headline"]
+
+Summary = Mapping[str, Any]
+
+
+def conclude(summary: Summary) -> list[Finding]:
+    """Return the findings of a run, those of each swept variable together, warnings last."""
+    if not summary["points"]:
+        text = "The run holds no points, so there is nothing to conclude."
+        return [Finding("No points", text, "unknown")]
+    found: list[Finding] = []
+    for variable in variables(summary):
+        found += _sweep(groups(summary, variable), variable)
+    return found + _warnings(summary["points"])
+
+
+def headline(summary: Summary) -> str:
+    """Return the run in one line, for the title of a report."""
+    if not summary["points"]:
+        return "No points were measured"
+    pooled = [groups(summary, variable) for variable in variables(summary)]
+    lines = [_line(one) for one in pooled if rank(one, OUTPUT, highest=True)]
+    return "; ".join(lines) if lines else "No point is valid, so nothing can be concluded"
+
+
+def _line(pooled: Sequence[Group]) -> str:
+    ranked = rank(pooled, OUTPUT, highest=True)
+    best, worst = ranked[0], ranked[-1]
+    rate = words.per_second(best.mean(OUTPUT) or 0.0, "tokens")
+    if len(ranked) == 1:
+        return f"{best.name} gives {rate}"
+    if len(ties(ranked, OUTPUT)) == len(ranked) - 1:
+        return f"{words.short(best.variable)} makes no resolved difference to throughput"
+    return f"{best.name} gives the most output: {rate}{times(worst, best)}"
+
+
+def _sweep(pooled: Sequence[Group], variable: str | None) -> list[Finding]:
+    short = words.short(variable)
+    ranked = rank(pooled, OUTPUT, highest=True)
+    if not ranked:
+        text = "Every point is invalid or gave no output throughput; the warnings name the causes."
+        return [Finding(f"Nothing to say about {short}", text, "unknown", variable)]
+    if len(ranked) == 1:
+        return [single(ranked[0]), *_pressure(ranked[0], "It"), *_slo(pooled)]
+    found = [throughput(ranked)]
+    if found[0].kind == "result":
+        found += cost(ranked[-1], ranked[0])
+    found += latency(pooled)
+    found += _pressure(ranked[0], ranked[0].name)
+    found += _slo(pooled)
+    if any(len(one.rows) < 2 for one in ranked):
+        text = (
+            f"Some values of {short} ran once only, so no interval between runs can be given: "
+            f"differences under {words.percent(SINGLE_RUN_RESOLUTION)} are not resolved. "
+            "Set repeats to 3 or more to narrow them."
+        )
+        found.append(Finding("Small differences are not resolved", text, "unknown", variable))
+    return found
+
+
+def _pressure(best: Group, subject: str) -> list[Finding]:
+    waiting, most = best.mean("num_requests_waiting.mean"), best.series("num_requests_waiting.max")
+    usage, full = best.mean("kv_cache_usage.mean"), best.series("kv_cache_usage.max")
+    sentences = []
+    if waiting is None:
+        reason = best.reason("num_requests_waiting")
+        sentences.append(f"The waiting queue was not measured ({reason}).")
+    elif max(most) == 0:
+        sentences.append("No request waits in the engine's queue.")
+    else:
+        sentences.append(
+            f"The waiting queue holds {words.number(waiting)} requests on average, "
+            f"{words.number(max(most))} at most."
+        )
+    if usage is None:
+        sentences.append(f"KV cache usage was not measured ({best.reason('kv_cache_usage')}).")
+    else:
+        sentences.append(
+            f"KV cache usage is {words.percent(usage)} on average, {words.percent(max(full))} "
+            "at its highest."
+        )
+    preempted = best.mean("num_preemptions")
+    if preempted:
+        sentences.append(f"Preemptions in a run: {words.number(preempted)}.")
+    measured = waiting is not None or usage is not None
+    title = "Queue and KV cache" if subject == "It" else f"Queue and KV cache at {subject}"
+    kind: Literal["result", "unknown"] = "result" if measured else "unknown"
+    return [Finding(title, " ".join(sentences), kind, best.variable)]
+
+
+def _slo(pooled: Sequence[Group]) -> list[Finding]:
+    ranked = rank(pooled, "goodput_per_s", highest=True)
+    if not ranked:
+        return []
+    best, variable = ranked[0], ranked[0].variable
+    limits = {f"{name}.p95": limit for name, limit in (best.rows[0].get("slo") or {}).items()}
+    told = words.join(
+        [
+            f"{LATENCIES[field].removeprefix('P95 ')} up to {words.seconds(limit)}"
+            for field, limit in limits.items()
+            if field in LATENCIES
+        ]
+    )
+    goodput = best.mean("goodput_per_s") or 0.0
+    if goodput == 0:
+        text = f"No request at any value met the SLO ({told})."
+        return [Finding("The SLO is never met", text, "warning", variable)]
+    share = best.mean("slo_attainment")
+    text = f"{best.name} serves {words.per_second(goodput, 'requests')} within the SLO ({told})"
+    text += f", {words.percent(share)} of all requests." if share is not None else "."
+    tied = ties(ranked, "goodput_per_s")
+    if tied and len(tied) == len(ranked) - 1:
+        title = f"Goodput: no resolved effect of {words.short(variable)}"
+        return [
+            Finding(title, f"{text} The other values can't be told apart.", "unknown", variable)
+        ]
+    if tied:
+        names = words.join([one.label for one in in_order(tied)])
+        text += f" {names} can't be told apart from it."
+    title = f"{best.name} {'meets' if len(ranked) == 1 else 'best meets'} the SLO"
+    return [Finding(title, text, "result", variable)]
+
+
+def _warnings(points: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    found = []
+    for validity, title, lead in (
+        ("INVALID", "left out: INVALID", ""),
+        ("SUSPECT", "SUSPECT", "Used, with doubts. "),
+    ):
+        rows = [row for row in points if row.get("validity") == validity]
+        told = []
+        for row in rows:
+            name = f"{words.short(row.get('variable'))} {words.setting(row.get('value'))}"
+            repeat = f" (repeat {row['repeat']})" if row.get("repeat") else ""
+            told.append(f"{name}{repeat}: {'; '.join(row.get('validity_reasons') or [])}.")
+        if rows:
+            verb = "is" if len(rows) == 1 else "are"
+            heading = f"{words.count(len(rows), 'point')} {verb} {title}"
+            found.append(Finding(heading, lead + " ".join(told), "warning"))
+    return found

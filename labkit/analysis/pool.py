@@ -1,0 +1,99 @@
+"""Rows of the summary pooled by swept variable and value, their repeats side by side.
+
+It knows rows only; it must not judge them nor put them into words.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.analysis import words
+from labkit.analysis.statistics import Comparison, compare
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All usable repeats of one value of one variable."""
+
+    variable: str | None
+    value: Any
+    rows: tuple[Row, ...]
+
+    @property
+    def label(self) -> str:
+        """The value as text."""
+        return words.setting(self.value)
+
+    @property
+    def name(self) -> str:
+        """The variable's short name and the value, "max_num_seqs 8"."""
+        return f"{words.short(self.variable)} {self.label}"
+
+    def series(self, field: str) -> list[float]:
+        """Return one number a repeat for a field such as "ttft_s.p95", unmeasured ones left out."""
+        return [value for row in self.rows if (value := read(row, field)) is not None]
+
+    def mean(self, field: str) -> float | None:
+        """Return the mean over repeats of a field, None where no repeat measured it."""
+        values = self.series(field)
+        return sum(values) / len(values) if values else None
+
+    def reason(self, field: str) -> str:
+        """Return why a field was not measured."""
+        name = field.partition(".")[0]
+        reasons = [row["null_reasons"].get(name) for row in self.rows if "null_reasons" in row]
+        return next((reason for reason in reasons if reason), "no reason was recorded")
+
+
+def read(row: Row, field: str) -> float | None:
+    """Return a number of a row by name ("duration_s") or by name and part ("ttft_s.p95")."""
+    name, _, part = field.partition(".")
+    value = row.get(name)
+    if part:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return None if value is None else float(value)
+
+
+def variables(summary: Row) -> list[str | None]:
+    """Return the swept variables in the order of their first point."""
+    return list(dict.fromkeys(row.get("variable") for row in summary["points"]))
+
+
+def groups(summary: Row, variable: str | None) -> list[Group]:
+    """Return the values of a variable with their rows, INVALID ones left out.
+
+    Numbers come in ascending order, anything else in the order of the points.
+    """
+    found: dict[str, list[Row]] = {}
+    for row in summary["points"]:
+        if row.get("variable") == variable and row.get("validity") != "INVALID":
+            found.setdefault(json.dumps(row.get("value"), sort_keys=True), []).append(row)
+    pooled = [Group(variable, rows[0].get("value"), tuple(rows)) for rows in found.values()]
+    return in_order(pooled)
+
+
+def rank(pooled: Sequence[Group], field: str, *, highest: bool) -> list[Group]:
+    """Return the groups that measured a field, best first; equal ones keep their order."""
+    measured = [one for one in pooled if one.series(field)]
+    sign = -1 if highest else 1
+    return sorted(measured, key=lambda one: sign * (one.mean(field) or 0.0))
+
+
+def ties(ranked: Sequence[Group], field: str) -> list[Group]:
+    """Return those that cannot be told apart from the first one, without it."""
+    return [one for one in ranked[1:] if not contrast(ranked[0], one, field).resolved]
+
+
+def contrast(a: Group, b: Group, field: str) -> Comparison:
+    """Return how b differs from a in a field that both measured."""
+    return compare(a.series(field), b.series(field))
+
+
+def in_order(pooled: Sequence[Group]) -> list[Group]:
+    """Return groups by ascending value where all are numbers, else as they come."""
+    if all(isinstance(one.value, int | float) for one in pooled):
+        return sorted(pooled, key=lambda one: one.value)
+    return list(pooled)

@@ -1,0 +1,122 @@
+"""From the events of one stream to what they say: stamps of text, usage, and whether it is whole.
+
+The first token is the first non-empty text, reasoning or tool delta: not a role, not a comment,
+not usage. A stream is an answer only if it told a finish_reason and held something. Pure; it must
+not know sockets, clients, or how a latency is derived.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from labkit.client.sse import Event
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a stream said so far; feed it its events one by one, then ask `find_fault`."""
+
+    chunk_at_s: list[float] = field(default_factory=list)
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    finish_reason: str | None = None
+    num_events: int = 0
+    done: bool = False
+    fault: tuple[str, str] | None = None
+    """The first thing that was wrong: (error_kind, message)."""
+
+    def take(self, event: Event) -> None:
+        """Read one event; what is wrong with it is kept in `fault`, never raised."""
+        if event.data.strip() == "[DONE]":
+            self.done = True
+            return
+        try:
+            chunk = json.loads(event.data)
+        except ValueError:
+            if event.complete:
+                self._blame("malformed", f"expected JSON in an event, found {event.data[:200]!r}")
+            return
+        self.num_events += 1
+        if not isinstance(chunk, dict):
+            self._blame("malformed", f"expected a JSON object, found {event.data[:200]!r}")
+            return
+        if chunk.get("error"):
+            self._blame("stream_error", read_error(chunk["error"]))
+            return
+        if isinstance(chunk.get("usage"), dict):
+            self.usage = chunk["usage"]
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            return
+        if has_text(choice):
+            self.chunk_at_s.append(event.at_s)
+        if choice.get("finish_reason"):
+            self.finish_reason = str(choice["finish_reason"])
+
+    def find_fault(self) -> tuple[str, str] | None:
+        """Return (error_kind, message) of a stream that ended by itself, None if it is whole."""
+        if self.fault:
+            return self.fault
+        if self.num_events == 0 and not self.done:
+            return "bad_body", "expected a stream of events with choices, found none"
+        if self.finish_reason is None:
+            if self.done:
+                return "no_finish_reason", "the stream ended with [DONE] but told no finish_reason"
+            return "truncated", "the stream ended without finish_reason and without [DONE]"
+        if self.finish_reason == "error":
+            return "stream_error", "the stream ended with finish_reason error"
+        if not self.chunk_at_s:
+            return "empty", f"no text came, finish_reason {self.finish_reason}"
+        return None
+
+    def _blame(self, kind: str, message: str) -> None:
+        if self.fault is None:
+            self.fault = (kind, message)
+
+
+def has_text(choice: Mapping[str, Any]) -> bool:
+    """Return whether a choice carries generated text, reasoning, or a part of a tool call."""
+    if choice.get("text"):
+        return True
+    delta = choice.get("delta")
+    if not isinstance(delta, dict):
+        return False
+    return any(
+        delta.get(key) for key in ("content", "reasoning_content", "reasoning", "refusal")
+    ) or any(_has_call(call) for call in (delta.get("tool_calls") or []))
+
+
+def _has_call(call: Any) -> bool:
+    function = call.get("function") if isinstance(call, dict) else None
+    return isinstance(function, dict) and bool(function.get("name") or function.get("arguments"))
+
+
+def read_body(body: bytes) -> tuple[str, str]:
+    """Return (error_kind, message) of a body without events: an error object, or something else."""
+    text = body.decode("utf-8", errors="replace")
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    if isinstance(document, dict) and document.get("error"):
+        return "stream_error", read_error(document["error"])
+    return "bad_body", f"expected a stream of events with choices, found {text[:1800]!r}"
+
+
+def read_error(error: Any) -> str:
+    """Return the text of an error object, whatever its shape."""
+    if isinstance(error, dict):
+        for key in ("message", "detail", "error"):
+            if error.get(key):
+                return read_error(error[key])
+        return json.dumps(error)
+    return str(error)
+
+
+def read_count(usage: Mapping[str, Any], *path: str) -> int | None:
+    """Return a token count somewhere in a usage object, None where it was not told."""
+    value: Any = usage
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

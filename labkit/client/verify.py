@@ -1,0 +1,234 @@
+"""Asks an endpoint one short question and says plainly what it is, or what is wrong with it.
+
+It finds the form of the base URL that answers, with or without `/v1`, the served model, and
+whether completions or only chat is offered. It must not know engines or loads.
+"""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Any, Never
+
+import httpx2
+import openai
+
+from labkit.client.answer import read_count, read_error
+from labkit.client.stream import NO_KEY, is_loopback, make_redact
+from labkit.errors import EndpointError
+
+MAX_SAID_CHARS = 300
+_ROUTES = {"completions": "completions", "chat": "chat/completions"}
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """An endpoint that answered; `base_url` and `endpoint` are the forms that did."""
+
+    base_url: str
+    model: str
+    endpoint: str
+    text: str
+    finish_reason: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    latency_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    text: str
+    body: Any
+    latency_s: float
+
+
+class _NoRoute(Exception):
+    """The URL leads nowhere; another form of it may."""
+
+
+def verify_endpoint(
+    base_url: str,
+    *,
+    model: str | None = None,
+    api_key: str | None = None,
+    endpoint: str = "completions",
+    timeout_s: float = 30.0,
+) -> Verified:
+    """Ask for 8 tokens and return what came; the time is for the whole answer, not streamed.
+
+    Without `model` the first served one is taken. Where completions does not exist, chat is
+    tried. Raises EndpointError with one line that names the fault and what to do.
+    """
+    redact = make_redact(api_key)
+    forms = list_forms(base_url)
+    missed: list[str] = []
+    try:
+        for form in forms:
+            for name in dict.fromkeys([endpoint, "chat"]):
+                try:
+                    return _ask(form, model, api_key, name, timeout_s)
+                except _NoRoute as miss:
+                    missed.append(str(miss))
+    except EndpointError as error:
+        raise EndpointError(redact(" ".join(str(error).split()))) from None
+    raise EndpointError(
+        f"expected completions or chat at {' or '.join(forms)}, found {redact(missed[0])}; "
+        "check host, port and path"
+    )
+
+
+def list_forms(base_url: str) -> list[str]:
+    """Return the base URLs that may be meant, likeliest first. Raises EndpointError for no URL."""
+    url = base_url.strip().rstrip("/")
+    for route in ("/chat/completions", "/completions", "/models"):
+        url = url.removesuffix(route)
+    parts = httpx2.URL(url) if url.startswith(("http://", "https://")) else None
+    if parts is None or not parts.host:
+        raise EndpointError(
+            f"expected a URL such as http://127.0.0.1:8000/v1, found {base_url!r}; write it in full"
+        )
+    if url.endswith("/v1"):
+        return [url, url.removesuffix("/v1")]
+    return [url, f"{url}/v1"] if parts.path.strip("/") else [f"{url}/v1", url]
+
+
+def _ask(
+    base_url: str, model: str | None, api_key: str | None, endpoint: str, timeout_s: float
+) -> Verified:
+    with openai.OpenAI(
+        base_url=base_url,
+        api_key=api_key or NO_KEY,
+        max_retries=0,
+        http_client=httpx2.Client(
+            trust_env=not is_loopback(base_url),
+            timeout=timeout_s,
+            limits=httpx2.Limits(max_keepalive_connections=0),  # as the load does
+        ),
+    ) as client:
+        served = _list_models(client)
+        if model is None and not served:
+            _check_route(client, base_url, endpoint, api_key)
+            _fail("a model name, as the endpoint lists none", "none given", "name the model")
+        if model is not None and served and model not in served:
+            _fail_model(model, served)
+        name = model or served[0]
+        body: dict[str, Any] = {"model": name, "max_tokens": 8, "temperature": 0.0}
+        if endpoint == "chat":
+            body["messages"] = [{"role": "user", "content": "Count to three."}]
+        else:
+            body["prompt"] = "One, two, three,"
+        reply = _post(client, base_url, endpoint, body)
+    _check_status(reply, base_url, name, served, api_key)
+    return _read(reply, base_url, name, endpoint)
+
+
+def _list_models(client: openai.OpenAI) -> list[str]:
+    try:
+        response = client.get("/models", cast_to=httpx2.Response)
+        rows = response.json()["data"]
+        return [str(row["id"]) for row in rows]
+    except (openai.APIError, httpx2.HTTPError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _check_route(client: openai.OpenAI, base_url: str, endpoint: str, api_key: str | None) -> None:
+    """Say first what is wrong with the endpoint itself, if anything is."""
+    reply = _post(client, base_url, endpoint, {})
+    if reply.status in (301, 302, 307, 308, 401, 403, 404, 405) or reply.status >= 500:
+        _check_status(reply, base_url, "", [], api_key)
+
+
+def _post(client: openai.OpenAI, base_url: str, endpoint: str, body: dict[str, Any]) -> _Reply:
+    begun_s = time.monotonic()
+    try:
+        response = client.post(f"/{_ROUTES[endpoint]}", cast_to=httpx2.Response, body=body)
+    except openai.APITimeoutError:
+        _fail(f"an answer of {base_url}", "none in time", "see whether it is loading or stuck")
+    except openai.APIConnectionError as error:
+        _fail_connect(base_url, error)
+    except openai.APIStatusError as error:
+        response = error.response
+    latency_s = time.monotonic() - begun_s
+    try:
+        parsed = response.json()
+    except ValueError:
+        parsed = None
+    location = response.headers.get("location", "")
+    text = f"moved to {location}" if location else response.text
+    return _Reply(response.status_code, text, parsed, latency_s)
+
+
+def _check_status(
+    reply: _Reply, base_url: str, model: str, served: list[str], api_key: str | None
+) -> None:
+    said = _quote(reply)
+    found = f"HTTP {reply.status}" + (f" ({said})" if said else "")
+    if 200 <= reply.status < 300:
+        return
+    if reply.status in (401, 403):
+        todo = "check the key in api_key_env" if api_key else "name the key's variable, api_key_env"
+        _fail(f"{base_url} to accept the API key", found, todo)
+    words = said.lower()
+    unknown = model and model not in served and "model" in words and "chat" not in words
+    if reply.status in (400, 404, 422) and unknown:
+        _fail_model(model, served, said)
+    if reply.status in (404, 405) or (reply.status == 400 and "completions" in words):
+        raise _NoRoute(" ".join(found.split()))
+    todo = "use the address it names" if reply.status < 400 else "see its log"
+    _fail(f"{base_url} to answer", found, todo)
+
+
+def _read(reply: _Reply, base_url: str, model: str, endpoint: str) -> Verified:
+    body = reply.body
+    if not isinstance(body, dict):
+        _fail(
+            f"JSON from {base_url}", _quote(reply) or "an empty body", "check host, port and path"
+        )
+    if body.get("error"):
+        _fail(f"{base_url} to answer", f"an error in HTTP 200 ({_quote(reply)})", "see its log")
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict):
+        keys = ", ".join(map(str, body)) or "none"
+        _fail(f"choices in the answer of {base_url}", f"keys {keys}", "check that it speaks OpenAI")
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else {}
+    text = choice.get("text") or message.get("content") or message.get("reasoning_content") or ""
+    usage = body["usage"] if isinstance(body.get("usage"), dict) else {}
+    return Verified(
+        base_url=base_url,
+        model=model,
+        endpoint=endpoint,
+        text=str(text),
+        finish_reason=choice.get("finish_reason"),
+        prompt_tokens=read_count(usage, "prompt_tokens"),
+        completion_tokens=read_count(usage, "completion_tokens"),
+        latency_s=reply.latency_s,
+    )
+
+
+def _quote(reply: _Reply) -> str:
+    body = reply.body
+    if isinstance(body, dict) and (body.get("error") or body.get("message") or body.get("detail")):
+        return read_error(body.get("error") or body)[:MAX_SAID_CHARS]
+    return reply.text.strip()[:MAX_SAID_CHARS]
+
+
+def _fail(expected: str, found: str, todo: str) -> Never:
+    raise EndpointError(f"expected {expected}, found {found}; {todo}")
+
+
+def _fail_model(model: str, served: list[str], said: str = "") -> Never:
+    names = ", ".join(served[:10]) + (", ..." if len(served) > 10 else "")
+    found = f"that it serves {names}" if names else said
+    _fail(f"the endpoint to serve {model!r}", found, "name a model that it serves")
+
+
+def _fail_connect(base_url: str, error: openai.APIConnectionError) -> Never:
+    cause = error.__cause__ or error
+    proxies = [name for name in _PROXIES if os.environ.get(name)]
+    todo = "check that it is running, and host and port"
+    if proxies and not is_loopback(base_url):
+        todo += f"; proxies are set ({', '.join(proxies)}), NO_PROXY may be needed"
+    _fail(f"a server at {base_url}", f"{type(cause).__name__}: {cause}", todo)
