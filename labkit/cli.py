@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 from labkit import __version__
 from labkit.errors import LabkitError, ParamsError, RecordsError
 from labkit.params import load_params
-from labkit.plan import make_plan
 from labkit.records import RunFolder, list_runs
 
 
@@ -107,7 +106,7 @@ def _run(chosen: argparse.Namespace) -> int:
     else:
         plan = check_request(params, reports)
     if chosen.dry_run:
-        commands = {}
+        commands: dict[str, str] = {}
         for point in plan:
             print(f"{point.point_id}: {point.variable} = {point.value}, repeat {point.repeat}")
             commands.setdefault(" ".join(explain_command(point.engine)), point.point_id)

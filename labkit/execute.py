@@ -17,6 +17,7 @@ from typing import Any
 import nbformat
 import psutil
 from jupyter_core.utils import ensure_event_loop
+from traitlets.config import Config
 
 from labkit.errors import NotebookError, ParamsError
 from labkit.params import name_nearest
@@ -57,6 +58,7 @@ def execute_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]
         kernel_name="python3",
         progress_bar=False,
         coalesce_streams=True,
+        config=Config({"KernelManager": {"transport": "ipc"}}),
     )
     try:
         with _quiet():

@@ -33,6 +33,7 @@ class Story:
         kind = event["event"]
         if kind == "run":
             self.num_points, self._began_at_s = event["num_points"], event["at_s"]
+            return f"{self.num_points} points to measure"
         elif kind == "point":
             self._number, self._share, self._doing = event["number"], 0.0, "starting the engine"
             self._place = f"{event['variable'].rpartition('.')[2]} = {event['value']}"
@@ -53,7 +54,8 @@ class Story:
                 self._doing = f"{event['status']}: {event['error']}"
         elif kind == "end":
             return f"all {self.num_points} points measured"
-        return f"point {self._number} of {self.num_points}: {self._place}: {self._doing}{self._left()}"
+        place = f"point {self._number} of {self.num_points}: {self._place}"
+        return f"{place}: {self._doing}{self._left()}"
 
     def _left(self) -> str:
         done = max(0, self._number - 1) + self._share

@@ -48,8 +48,9 @@ def check_request(params: Params, reports: Path) -> list[Point]:
         if point.engine not in checked:
             check_engine(point.engine)
             checked.append(point.engine)
-    place = next(path for path in (reports.absolute(), *reports.absolute().parents) if path.exists())
-    if (free := shutil.disk_usage(place).free) < MIN_FREE_BYTES:
+    above = (reports.absolute(), *reports.absolute().parents)
+    free = shutil.disk_usage(next(path for path in above if path.exists())).free
+    if free < MIN_FREE_BYTES:
         raise ParamsError(
             f"expected {MIN_FREE_BYTES // 1024**2} MiB free in {reports}, "
             f"found {free // 1024**2} MiB; make room or choose another folder"
@@ -123,7 +124,8 @@ def _measure_points(
     emit({"event": "run", "num_points": len(points), "at_s": time.monotonic()})
     with contextlib.ExitStack() as stack:
         for number, point in enumerate(points, start=1):
-            emit({"event": "point", "number": number, "at_s": time.monotonic(), **_describe_place(point)})
+            began_at_s = time.monotonic()
+            emit({"event": "point", "number": number, "at_s": began_at_s, **_describe_place(point)})
             folder = _begin(run, point)
             facts: dict[str, Any] = _describe(point)
             replace_json(folder / "point.json", facts)

@@ -14,6 +14,7 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 from IPython.display import HTML, display
 
+from labkit.analysis import metrics
 from labkit.analysis.findings import conclude, headline
 from labkit.analysis.summary import summarize, to_frame
 from labkit.client.verify import verify_endpoint
@@ -24,6 +25,7 @@ from labkit.plan import make_plan
 from labkit.progress import Teller, show_in_place
 from labkit.records import RunFolder, replace_json, replace_text
 from labkit.report import figures, tables
+from labkit.report.opening import list_commands, make_opening
 from labkit.run import Running, check_request, create_run, measure
 
 
@@ -205,8 +207,8 @@ class Workbook:
 
     def show_findings(self) -> None:
         """Show the result in sentences with numbers."""
-        display(HTML(tables.findings_block(headline(self.summary), conclude(self.summary),
-                                           self.summary)))  # fmt: skip
+        findings = conclude(self.summary)
+        display(HTML(make_opening(headline(self.summary), findings, self.summary)))
 
     def show_sweeps(self) -> None:
         """Show four figures for every variable: latency, throughput, pressure, trade-off."""
@@ -230,11 +232,10 @@ class Workbook:
     def show_tables(self) -> None:
         """Show the numbers behind the figures, what they mean, and where they were measured."""
         display(HTML(tables.summary_table(self.summary)))
-        display(HTML(tables.definitions_table()))
-        display(HTML(tables.environment_table(self.summary)))
+        display(HTML(tables.definitions_table(tables.read_definitions(metrics.__doc__ or ""))))
+        display(HTML(tables.environment_table(self.summary["run"]["environment"])))
 
     def show_rerun(self) -> None:
         """Show exactly how to measure this again."""
         text = self.run.params_path.read_text(encoding="utf-8")
-        display(HTML(tables.rerun_block(self.summary, text)))
-
+        display(HTML(tables.rerun_block(list_commands(self.summary["run"], text))))

@@ -55,7 +55,7 @@ def test_a_dry_run_shows_every_point_and_launches_nothing(
     output = capsys.readouterr().out
     assert "000-max_num_seqs-1-r0" in output
     assert "001-max_num_seqs-2-r0" in output
-    assert "labkit.engines.llamacpp_server" in output
+    assert "llamacpp_server.py" in output
     assert not (params.parent / "reports").exists()
 
 

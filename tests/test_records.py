@@ -23,9 +23,7 @@ def make_run(path: Path, status: str = "running") -> RunFolder:
     path.mkdir(parents=True)
     run = RunFolder(path)
     plan = [{"point_id": "000-a"}, {"point_id": "001-b"}]
-    replace_json(
-        run.manifest_path, {"schema": 1, "status": status, "error": None, "plan": plan}
-    )
+    replace_json(run.manifest_path, {"schema": 1, "status": status, "error": None, "plan": plan})
     return run
 
 

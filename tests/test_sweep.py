@@ -225,7 +225,7 @@ def test_nothing_is_left_behind_and_the_status_is_true(
 ) -> None:
     process, path = long_run
     family = psutil.Process(process.pid).children(recursive=True)
-    assert any("labkit.engines.llamacpp_server" in " ".join(one.cmdline()) for one in family)
+    assert any("llamacpp_server.py" in " ".join(one.cmdline()) for one in family)
     if blow == "kill kernel":
         next(one for one in family if "ipykernel_launcher" in one.cmdline()).kill()
     else:

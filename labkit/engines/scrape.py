@@ -1,0 +1,138 @@
+"""One look at a serving engine over HTTP, and what its own names mean in labkit's.
+
+It must not know who launched the engine. A look opens its own connection; the loopback is never
+reached through a proxy.
+"""
+
+import http.client
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterable
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+
+Sample = dict[str, float | int | None]
+
+FIELDS = (
+    "num_requests_running",
+    "num_requests_waiting",
+    "kv_cache_usage",
+    "kv_cache_used_tokens",
+    "kv_cache_capacity_tokens",
+    "num_preemptions",
+    "prompt_tokens_total",
+    "generation_tokens_total",
+    "prefix_cache_queries_tokens_total",
+    "prefix_cache_hits_tokens_total",
+)
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ERRORS = (OSError, http.client.HTTPException, ValueError)
+"""What get_text and get_json raise when nobody answers, or with something else than asked for."""
+
+
+def get_text(url: str, *, timeout_s: float = 5.0, api_key: str | None = None) -> str:
+    """GET a page; raises urllib's HTTPError for a status that is not 2xx, else one of ERRORS."""
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    request = urllib.request.Request(url, headers=headers)
+    handlers: list[urllib.request.BaseHandler] = []
+    if urllib.parse.urlsplit(url).hostname in LOOPBACK:
+        handlers.append(urllib.request.ProxyHandler({}))
+    try:
+        with urllib.request.build_opener(*handlers).open(request, timeout=timeout_s) as answer:
+            return str(answer.read().decode("utf-8", errors="replace"))
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
+
+
+def get_json(url: str, *, timeout_s: float = 5.0, api_key: str | None = None) -> Any:
+    """GET a JSON document; raises as get_text does."""
+    return json.loads(get_text(url, timeout_s=timeout_s, api_key=api_key))
+
+
+def parse_metrics(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
+    """Return name -> [(labels, value)] of Prometheus text; raises ValueError if it is none."""
+    found: dict[str, list[tuple[dict[str, str], float]]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((dict(sample.labels), float(sample.value)))
+    return found
+
+
+def empty_sample() -> Sample:
+    """Return a sample in which nothing is known."""
+    return dict.fromkeys(FIELDS)
+
+
+def map_llamacpp(text: str, slots: Iterable[dict[str, Any]], *, unified: bool = False) -> Sample:
+    """Return labkit's sample from llama.cpp's /metrics text and /slots.
+
+    A slot that works but has neither read nor written a token waits: with static batching, for the
+    whole batch before it. KV used is what the running slots hold (`n_prompt_tokens` grows with each
+    generated token); idle and waiting ones keep only what can be thrown away. llama.cpp counts
+    prompt tokens that came from the cache apart; here both are prompt tokens, as in vLLM.
+    """
+    metrics = parse_metrics(text)
+    slots = list(slots)
+    working = [slot for slot in slots if slot.get("is_processing")]
+    running = [slot for slot in working if _has_begun(slot)]
+    num_held = len(working) - len(running)
+    contexts = [int(slot["n_ctx"]) for slot in slots]
+    capacity = (max(contexts, default=0) if unified else sum(contexts)) or None
+    used = sum(int(slot.get("n_prompt_tokens", 0)) for slot in running)
+    deferred = _sum(metrics, "llamacpp:requests_deferred")
+    read = _sum(metrics, "llamacpp:prompt_tokens_total")
+    cached = _sum(metrics, "llamacpp:prompt_tokens_cached_total")
+    prompts = None if read is None or cached is None else read + cached
+    return empty_sample() | {
+        "num_requests_running": len(running),
+        "num_requests_waiting": None if deferred is None else deferred + num_held,
+        "kv_cache_usage": used / capacity if capacity else None,
+        "kv_cache_used_tokens": used,
+        "kv_cache_capacity_tokens": capacity,
+        "prompt_tokens_total": prompts,
+        "generation_tokens_total": _sum(metrics, "llamacpp:tokens_predicted_total"),
+        "prefix_cache_queries_tokens_total": prompts,
+        "prefix_cache_hits_tokens_total": cached,
+    }
+
+
+def map_vllm(text: str) -> Sample:
+    """Return labkit's sample from vLLM's /metrics text; several engines behind it are summed."""
+    metrics = parse_metrics(text)
+    usages = [value for _, value in metrics.get("vllm:kv_cache_usage_perc", [])]
+    usage = sum(usages) / len(usages) if usages else None
+    capacity = 0
+    for labels, _ in metrics.get("vllm:cache_config_info", []):
+        size = labels.get("kv_cache_size_tokens", "")
+        blocks, block = labels.get("num_gpu_blocks", ""), labels.get("block_size", "")
+        if size.isdecimal():
+            capacity += int(size)
+        elif blocks.isdecimal() and block.isdecimal():
+            capacity += int(blocks) * int(block)
+    return empty_sample() | {
+        "num_requests_running": _sum(metrics, "vllm:num_requests_running"),
+        "num_requests_waiting": _sum(metrics, "vllm:num_requests_waiting"),
+        "kv_cache_usage": usage,
+        "kv_cache_used_tokens": None if usage is None or not capacity else round(usage * capacity),
+        "kv_cache_capacity_tokens": capacity or None,
+        "num_preemptions": _sum(metrics, "vllm:num_preemptions_total"),
+        "prompt_tokens_total": _sum(metrics, "vllm:prompt_tokens_total"),
+        "generation_tokens_total": _sum(metrics, "vllm:generation_tokens_total"),
+        "prefix_cache_queries_tokens_total": _sum(metrics, "vllm:prefix_cache_queries_total"),
+        "prefix_cache_hits_tokens_total": _sum(metrics, "vllm:prefix_cache_hits_total"),
+    }
+
+
+def _sum(metrics: dict[str, list[tuple[dict[str, str], float]]], name: str) -> int | None:
+    found = metrics.get(name)
+    return None if found is None else round(sum(value for _, value in found))
+
+
+def _has_begun(slot: dict[str, Any]) -> bool:
+    tokens = slot.get("next_token") or [{}]
+    decoded = tokens[0].get("n_decoded", 0) if isinstance(tokens, list) else 0
+    return bool(slot.get("n_prompt_tokens_processed") or decoded)

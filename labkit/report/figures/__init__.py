@@ -1,0 +1,7 @@
+"""Figures of a run: pure functions from summary.json, or the records of one point, to plotly."""
+
+from labkit.report.figures.sweep import plot_latency, plot_pressure, plot_throughput
+from labkit.report.figures.timeline import plot_timeline
+from labkit.report.figures.tradeoff import plot_tradeoff
+
+__all__ = ["plot_latency", "plot_pressure", "plot_throughput", "plot_timeline", "plot_tradeoff"]

@@ -1,0 +1,225 @@
+"""Latency, throughput and pressure against the swept variable.
+
+Each title says what was found, with its number; each panel has one axis with one unit.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+
+from labkit.analysis import words
+from labkit.report.figures.panels import (
+    Series,
+    add_hollow_key,
+    add_note,
+    average,
+    draw_series,
+    find_reason,
+    is_valid,
+    open_panels,
+    select_rows,
+    set_categories,
+    suffix,
+)
+from labkit.report.quantities import choose_time_unit, look_up
+from labkit.report.theme import BLUE, GREEN, PURPLE, VERMILLION
+
+Rows = Sequence[dict[str, Any]]
+STYLES = (
+    ("P50", "p50", BLUE, "circle", "solid"),
+    ("P95", "p95", VERMILLION, "diamond", "solid"),
+    ("P99", "p99", PURPLE, "square", "dot"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One panel: its title, its y axis and what is drawn; a unit of "" means time, chosen."""
+
+    title: str
+    axis: str
+    unit: str
+    factor: float
+    series: tuple[Series, ...]
+
+
+def percentiles(field: str) -> tuple[Series, ...]:
+    """Return P50, P95 and P99 of a latency."""
+    return tuple(
+        Series(name, f"{field}.{key}", f"{field}.n", colour, symbol, dash)
+        for name, key, colour, symbol, dash in STYLES
+    )
+
+
+LATENCY = (
+    Panel("Time to first token", "TTFT", "", 1, percentiles("ttft_s")),
+    Panel("Time per output token", "TPOT", "", 1, percentiles("tpot_s")),
+    Panel("End to end", "latency", "", 1, percentiles("e2e_latency_s")),
+)
+OUTPUT = Series("output", "output_throughput_tokens_per_s", "num_ok", BLUE)
+REQUESTS = Series("requests", "request_throughput_per_s", "num_ok", GREEN, "diamond")
+THROUGHPUT = (
+    Panel("Output tokens", "output throughput", "tokens/s", 1, (OUTPUT,)),
+    Panel("Requests", "request throughput", "requests/s", 1, (REQUESTS,)),
+)
+MEAN_KV = Series("mean", "kv_cache_usage.mean", "num_requests", BLUE)
+MAX_KV = Series("max", "kv_cache_usage.max", "num_requests", VERMILLION, "diamond")
+MEAN_WAITING = Series("mean", "num_requests_waiting.mean", "num_requests", BLUE)
+MAX_WAITING = Series("max", "num_requests_waiting.max", "num_requests", VERMILLION, "diamond")
+PRESSURE = (
+    Panel("KV cache usage", "KV cache used", "%", 100, (MEAN_KV, MAX_KV)),
+    Panel("Waiting queue", "waiting", "requests", 1, (MEAN_WAITING, MAX_WAITING)),
+)
+
+
+def draw_panels(panels: Sequence[Panel], rows: Rows, variable: str) -> go.Figure:
+    """Return panels side by side with their series, or the reason where nothing was measured."""
+    units = []
+    for panel in panels:
+        numbers = [look_up(row, series.path) for row in rows for series in panel.series]
+        units.append((panel.factor, panel.unit) if panel.unit else choose_time_unit(numbers))
+    figure = open_panels(
+        [panel.title for panel in panels],
+        [f"{panel.axis} ({unit})" for panel, (_, unit) in zip(panels, units, strict=True)],
+        variable,
+    )
+    named: set[str] = set()
+    for index, (panel, (factor, unit)) in enumerate(zip(panels, units, strict=True)):
+        set_categories(figure, index, rows)
+        drawn = [
+            series
+            for series in panel.series
+            if any(look_up(row, series.path) is not None for row in rows)
+        ]
+        for series in drawn:
+            legend = series.name not in named
+            draw_series(figure, index, rows, series, factor=factor, unit=unit, legend=legend)
+            named.add(series.name)
+        if not drawn:
+            end = suffix(index)
+            note = f"No data: {find_reason(rows, panel.series[0].path)}"
+            add_note(figure, note, x=f"x{end}", y=f"y{end}")
+    paths = [series.path for panel in panels for series in panel.series]
+    add_hollow_key(figure, [r for r in rows if any(look_up(r, p) is not None for p in paths)])
+    return figure
+
+
+def tell(figure: go.Figure, panels: int, title: str, alt: str, caption: str) -> go.Figure:
+    """Give a figure its title, its words for who cannot see it, and what to look at."""
+    figure.update_layout(
+        title={"text": escape(title)},
+        meta={"alt": f"{title}. {alt}", "caption": caption, "panels": panels},
+    )
+    return figure
+
+
+def spell_out(means: dict[str, float], form: Callable[[float], str]) -> str:
+    """Return every mean as words: '1: 84 ms, 2: 90 ms'."""
+    return ", ".join(f"{value}: {form(mean)}" for value, mean in means.items())
+
+
+def caution(rows: Rows, count_path: str = "num_ok") -> str:
+    """Return what a reader must bear in mind: few requests, one repeat, hollow dots."""
+    notes = []
+    counts = [count for row in rows if (count := look_up(row, count_path)) is not None]
+    if counts and min(counts) < 100 and count_path != "num_ok":
+        notes.append(f"P99 rests on as few as {min(counts):.0f} requests: read it as the slowest.")
+    valid = [row for row in rows if is_valid(row)]
+    if len(valid) > 1 and len({repr(row["value"]) for row in valid}) == len(valid):
+        notes.append("One repeat a value: small differences may be noise.")
+    hollow = len(rows) - len(valid)
+    if hollow:
+        notes.append(f"{hollow} of {len(rows)} points not valid: hollow if measured, in no line.")
+    return " ".join(notes)
+
+
+def plot_latency(summary: dict[str, Any], variable: str) -> go.Figure:
+    """Return TTFT, TPOT and end-to-end latency, P50, P95 and P99, against a variable."""
+    rows, name = select_rows(summary, variable), words.short(variable)
+    figure = draw_panels(LATENCY, rows, variable)
+    means = average(rows, "ttft_s.p95")
+    title = f"Latency against {name}: no valid measurement"
+    if means:
+        best, worst = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        title = f"P95 time to first token is {words.seconds(means[best])} at {name} {best}"
+        if best != worst:
+            title = (
+                f"P95 time to first token is shortest at {name} {best}: "
+                f"{words.seconds(means[best])}, against {words.seconds(means[worst])} at {worst}"
+            )
+    alt = "; ".join(
+        f"P95 {panel.title.lower()} by {name}: {spell_out(found, words.seconds)}"
+        for panel in LATENCY
+        if (found := average(rows, panel.series[1].path))
+    )
+    caption = (
+        "Look at how far P95 and P99 part from P50: a wide gap means that some requests wait. "
+        "TTFT tells of the queue and prefill, TPOT of the decode batch. "
+    )
+    return tell(figure, len(LATENCY), title, alt, caption + caution(rows, "ttft_s.n"))
+
+
+def plot_throughput(summary: dict[str, Any], variable: str) -> go.Figure:
+    """Return output tokens/s and requests/s against a variable."""
+    rows, name = select_rows(summary, variable), words.short(variable)
+    figure = draw_panels(THROUGHPUT, rows, variable)
+    figure.update_layout(showlegend=any(not is_valid(row) for row in rows))
+    means = average(rows, OUTPUT.path)
+    title = f"Throughput against {name}: no valid measurement"
+    if means:
+        best = max(means, key=means.__getitem__)
+        verb = "peaks at" if len(means) > 1 else "at"
+        title = f"Output throughput {verb} {name} {best}: {words.number(means[best])} tokens/s"
+        close = overlap(rows, OUTPUT.path, best)
+        if close:
+            title += f" ({' and '.join(close)} within the spread of repeats)"
+    alt = f"Output tokens/s by {name}: {spell_out(means, words.number) or 'none'}"
+    caption = (
+        "Look for the value after which the curve is flat: beyond it a larger value buys no "
+        "tokens, only waiting. "
+    )
+    return tell(figure, len(THROUGHPUT), title, alt, caption + caution(rows))
+
+
+def overlap(rows: Rows, path: str, best: str) -> list[str]:
+    """Return values whose repeats reach the lowest repeat of the best one; none without repeats."""
+    groups: dict[str, list[float]] = {}
+    for row in rows:
+        number = look_up(row, path)
+        if is_valid(row) and number is not None:
+            groups.setdefault(str(next(iter(average([row], path)))), []).append(number)
+    if len(groups.get(best, [])) < 2:
+        return []
+    floor = min(groups[best])
+    return [value for value, found in groups.items() if value != best and max(found) >= floor]
+
+
+def plot_pressure(summary: dict[str, Any], variable: str) -> go.Figure:
+    """Return KV cache usage (%) and waiting requests against a variable, a panel each."""
+    rows, name = select_rows(summary, variable), words.short(variable)
+    figure = draw_panels(PRESSURE, rows, variable)
+    usage, waiting = average(rows, MAX_KV.path), average(rows, MAX_WAITING.path)
+    parts = []
+    if usage:
+        value = max(usage, key=usage.__getitem__)
+        share = words.number(usage[value] * 100)
+        parts.append(f"KV cache is fullest at {name} {value}: {share} %")
+    if waiting:
+        value = max(waiting, key=waiting.__getitem__)
+        parts.append(f"queue is longest at {value}: {words.number(waiting[value])} waiting")
+        parts[-1] = parts[-1] if usage else parts[-1].replace(f"at {value}", f"at {name} {value}")
+    title = "; ".join(parts) or f"Pressure against {name}: no valid measurement"
+    title = title[0].upper() + title[1:]
+    alt = (
+        f"Highest KV cache usage by {name}, %: "
+        f"{spell_out({k: v * 100 for k, v in usage.items()}, words.number) or 'not measured'}; "
+        f"longest waiting queue: {spell_out(waiting, words.number) or 'not measured'}"
+    )
+    caption = (
+        "A full cache makes the engine preempt or hold requests back; a queue beside a half "
+        "empty cache means that the variable, not memory, is the limit. "
+    )
+    return tell(figure, len(PRESSURE), title, alt, caption + caution(rows))

@@ -1,0 +1,139 @@
+"""Latency against throughput: what a gain in one costs in the other."""
+
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+
+from labkit.analysis import words
+from labkit.report.figures.panels import (
+    Series,
+    add_hollow_key,
+    add_note,
+    average,
+    describe,
+    find_reason,
+    is_valid,
+    select_rows,
+)
+from labkit.report.figures.sweep import caution, tell
+from labkit.report.quantities import choose_time_unit, look_up
+from labkit.report.theme import BLUE, LIGHT
+
+X_PATH = "output_throughput_tokens_per_s"
+LATENCY = Series("P95 end-to-end latency", "e2e_latency_s.p95", "e2e_latency_s.n", BLUE)
+
+
+def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
+    """Return P95 end-to-end latency against output tokens/s, values labelled, joined in order."""
+    rows, name = select_rows(summary, variable), words.short(variable)
+    measured = [
+        row
+        for row in rows
+        if look_up(row, X_PATH) is not None and look_up(row, LATENCY.path) is not None
+    ]
+    valid = [row for row in measured if is_valid(row)]
+    speed, delay = average(valid, X_PATH), average(valid, LATENCY.path)
+    factor, unit = choose_time_unit(look_up(row, LATENCY.path) for row in measured)
+    figure = go.Figure(layout={"template": LIGHT, "height": 440, "showlegend": False})
+    figure.update_layout(
+        xaxis={"title": {"text": "output throughput (tokens/s)"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": f"P95 end-to-end latency ({unit})"}, "rangemode": "tozero"},
+    )
+    figure.update_xaxes(showgrid=True)
+    values = list(speed)
+    figure.add_scatter(
+        x=[speed[value] for value in values],
+        y=[delay[value] * factor for value in values],
+        text=[f"<b>{escape(value)}</b>" for value in values],
+        textposition=place_labels([delay[value] for value in values]),
+        mode="lines+markers+text",
+        name="mean" if len(valid) > len(values) else "value",
+        line={"color": BLUE, "width": 1.5, "dash": "dot"},
+        marker={"color": BLUE, "size": 11},
+        hovertext=[
+            f"<b>{escape(name)} = {escape(value)}</b><br>{words.number(speed[value])} tokens/s<br>"
+            f"{words.seconds(delay[value])} P95 latency<br>mean of "
+            f"{sum(words.setting(row['value']) == value for row in valid)} valid repeats"
+            for value in values
+        ],
+        hoverinfo="text",
+        cliponaxis=False,
+    )
+    hollow = [row for row in measured if not is_valid(row)]
+    repeats = valid if len(valid) > len(values) else []
+    for label, shown, symbol in (
+        ("repeats", repeats, "circle"),
+        ("not valid", hollow, "circle-open"),
+    ):
+        if shown:
+            figure.add_scatter(
+                x=[look_up(row, X_PATH) for row in shown],
+                y=[(look_up(row, LATENCY.path) or 0) * factor for row in shown],
+                mode="markers+text" if label == "not valid" else "markers",
+                text=[escape(words.setting(row["value"])) for row in shown],
+                textposition="top center",
+                name=label,
+                marker={"color": BLUE, "size": 6 if shown is repeats else 10, "symbol": symbol},
+                opacity=0.6 if shown is repeats else 1,
+                hovertext=[describe_both(row) for row in shown],
+                hoverinfo="text",
+                showlegend=False,
+            )
+    if not measured:
+        missing = LATENCY.path if average(rows, X_PATH) else X_PATH
+        add_note(figure, f"No data: {find_reason(rows, missing)}")
+    if hollow:
+        figure.update_layout(showlegend=True)
+        figure.update_traces(showlegend=False)
+        add_hollow_key(figure, hollow)
+    title = f"Latency against throughput by {name}: no valid measurement"
+    if values:
+        best = max(values, key=speed.__getitem__)
+        title = (
+            f"{name} {best} gives {'the most output' if len(values) > 1 else 'an output'}, "
+            f"{words.number(speed[best])} tokens/s, at {words.seconds(delay[best])} "
+            "P95 latency"
+        )
+    alt = "; ".join(
+        f"{name} {value}: {words.number(speed[value])} tokens/s, {words.seconds(delay[value])}"
+        for value in values
+    )
+    caption = f"Right and low is better. {name_beaten(speed, delay, name)} {caution(rows)}"
+    return tell(figure, 1, title, alt, " ".join(caption.split()))
+
+
+def describe_both(row: dict[str, Any]) -> str:
+    """Return the hover text of one repeat: both numbers."""
+    latency = words.seconds(look_up(row, LATENCY.path) or 0)
+    speed = words.number(look_up(row, X_PATH) or 0)
+    return describe(row, LATENCY, f"{latency}, {speed} tokens/s")
+
+
+def place_labels(heights: list[float]) -> list[str]:
+    """Return for each dot of a line from left to right where its label is clear of the line."""
+    places = []
+    for index, height in enumerate(heights):
+        before = heights[index - 1] if index else None
+        after = heights[index + 1] if index + 1 < len(heights) else None
+        rises = after is not None and after > height
+        fell = before is not None and before > height
+        if rises:
+            places.append("bottom center" if fell else "bottom right")
+        else:
+            places.append("top right" if fell else "top center")
+    return places
+
+
+def name_beaten(speed: dict[str, float], delay: dict[str, float], name: str) -> str:
+    """Return which values another beats in both, in mean; empty with fewer than two values."""
+    beaten = [
+        value
+        for value in speed
+        if any(speed[o] > speed[value] and delay[o] < delay[value] for o in speed)
+    ]
+    if len(speed) < 2:
+        return ""
+    if not beaten:
+        return "No value is beaten by another in both: each is a choice."
+    return f"Beaten in both by another value: {name} {', '.join(beaten)}."

@@ -1,0 +1,141 @@
+"""Tables as HTML: every text in them is escaped, every number has its unit in the head.
+
+It knows rows of summary.json and plain mappings; it must not know how they were measured.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from labkit.analysis import words
+from labkit.report.quantities import look_up
+
+COLUMNS = (
+    ("TTFT P50 (ms)", "ttft_s.p50", 1e3),
+    ("TTFT P95 (ms)", "ttft_s.p95", 1e3),
+    ("TPOT P50 (ms)", "tpot_s.p50", 1e3),
+    ("TPOT P95 (ms)", "tpot_s.p95", 1e3),
+    ("E2E P95 (s)", "e2e_latency_s.p95", 1),
+    ("Output (tokens/s)", "output_throughput_tokens_per_s", 1),
+    ("Requests (1/s)", "request_throughput_per_s", 1),
+    ("KV max (%)", "kv_cache_usage.max", 100),
+    ("Waiting max", "num_requests_waiting.max", 1),
+)
+MISSING = '<td class="missing" title="{reason}">not measured</td>'
+
+
+VERDICTS = {"VALID": ("valid", "✓"), "SUSPECT": ("suspect", "?")}
+
+
+def make_table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = ""
+) -> str:
+    """Return a table in a box that scrolls sideways; cells are finished <td> or <th> elements."""
+    columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
+    return (
+        f'<div class="table" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f'<table class="{escape(kind)}"><caption>{escape(caption)}</caption>\n'
+        + (f"<thead><tr>{columns}</tr></thead>\n" if head else "")
+        + f"<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def summary_table(summary: dict[str, Any]) -> str:
+    """Return a table a swept variable: one row a point, n and verdict beside its numbers."""
+    rows = summary.get("points", [])
+    variables = list(dict.fromkeys(row.get("variable") for row in rows))
+    tables = []
+    for variable in variables:
+        name = words.short(str(variable or "point"))
+        own = [row for row in rows if row.get("variable") == variable]
+        head = [name, "Repeat", "Verdict", "n", "Errors", *(column[0] for column in COLUMNS)]
+        body = [list_cells(row) for row in own]
+        tables.append(make_table(f"Every point of {name}", head, body, kind="summary"))
+    return "\n".join(tables) or '<p class="missing">No point was run.</p>'
+
+
+def list_cells(row: dict[str, Any]) -> list[str]:
+    """Return the cells of one point."""
+    verdict = str(row.get("validity") or "not judged")
+    reasons = "; ".join(map(str, row.get("validity_reasons") or []))
+    kind, mark = VERDICTS.get(verdict, ("invalid", "✗"))
+    told = f'<span class="reason">{escape(reasons)}</span>' if reasons else ""
+    cells = [
+        f'<th scope="row">{escape(words.setting(row.get("value")))}</th>',
+        f"<td>{escape(str(row.get('repeat')))}</td>",
+        f'<td class="verdict {kind}">{mark} {escape(verdict)}{told}</td>',
+        show_count(look_up(row, "num_ok")),
+        show_count(look_up(row, "num_error")),
+    ]
+    for _, path, factor in COLUMNS:
+        number = look_up(row, path)
+        reasons_by_field = row.get("null_reasons") or {}
+        reason = reasons_by_field.get(path) or reasons_by_field.get(path.split(".")[0]) or ""
+        cells.append(
+            MISSING.format(reason=escape(str(reason)))
+            if number is None
+            else f"<td>{words.number(number * factor)}</td>"
+        )
+    return cells
+
+
+def show_count(count: float | None) -> str:
+    """Return a cell with a whole number."""
+    return MISSING.format(reason="") if count is None else f"<td>{count:,.0f}</td>"
+
+
+def definitions_table(definitions: Mapping[str, str]) -> str:
+    """Return what each word of the report means."""
+    rows = [
+        (f'<th scope="row">{escape(word)}</th>', f"<td>{escape(meaning)}</td>")
+        for word, meaning in definitions.items()
+    ]
+    return make_table("What the words mean", ["Word", "Meaning"], rows, kind="words")
+
+
+def read_definitions(text: str) -> dict[str, str]:
+    """Return {name: meaning} of lines "name_s  meaning" and what is indented below them.
+
+    This is the form of the docstring of labkit.analysis.metrics, where each metric is defined once.
+    """
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines():
+        match = re.match(r"((?:[a-z0-9]+_[a-z0-9_*]*(?:, )?)+)\s+(\S.*)$", line)
+        if match:
+            name, meaning = match.groups()
+            found[name] = meaning
+        elif name and line.startswith("    "):
+            found[name] += f" {line.strip()}"
+        else:
+            name = ""
+    return found
+
+
+def environment_table(environment: Mapping[str, Any]) -> str:
+    """Return the machine and the software, nested mappings flattened to dotted names."""
+    rows = [
+        (f'<th scope="row">{escape(name)}</th>', f"<td>{escape(text)}</td>")
+        for name, text in flatten(environment)
+    ]
+    return make_table("Where this was measured", ["Part", "Found"], rows, kind="words")
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
+    """Yield (dotted name, text) of every leaf of nested mappings."""
+    for key, value in tree.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value:
+            yield from flatten(value, f"{name}.")
+        elif isinstance(value, list | tuple):
+            yield name, ", ".join(map(str, value)) or "none"
+        else:
+            yield name, "not known" if value in (None, {}) else str(value)
+
+
+def rerun_block(commands: Sequence[str]) -> str:
+    """Return the exact commands that repeat a run, to be copied."""
+    lines = "\n".join(escape(command) for command in commands)
+    return f'<pre class="rerun"><code>{lines}</code></pre>'

@@ -1,0 +1,51 @@
+"use strict";
+(() => {
+  const themes = JSON.parse(document.getElementById("themes").textContent);
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const narrow = window.matchMedia("(max-width: 600px)");
+  const config = { responsive: true, displaylogo: false };
+  let printing = false;
+
+  // Panels that stand side by side are put one above the other; their titles follow the axes.
+  function stack(layout, panels) {
+    const gap = 0.36 / panels;
+    const height = (1 - gap * (panels - 1)) / panels;
+    for (let panel = 0; panel < panels; panel += 1) {
+      const end = panel === 0 ? "" : String(panel + 1);
+      const bottom = Math.max(0, 1 - panel * (height + gap) - height);
+      layout["xaxis" + end].domain = [0, 1];
+      layout["yaxis" + end].domain = [bottom, Math.min(1, bottom + height)];
+    }
+    layout.height = 250 * panels + 120;
+  }
+
+  function build(plot) {
+    const night = dark.matches && !printing;
+    let text = document.getElementById(plot.id + "-data").textContent;
+    if (night) {
+      for (const [light, partner] of Object.entries(themes.colours)) {
+        text = text.replaceAll(light, partner);
+      }
+    }
+    const { data, layout } = JSON.parse(text);
+    layout.template = night ? themes.dark : themes.light;
+    layout.uirevision = "kept";
+    if (narrow.matches && layout.meta && layout.meta.panels > 1) {
+      stack(layout, layout.meta.panels);
+    }
+    plot.style.height = (layout.height || 420) + "px";
+    return Plotly.react(plot, data, layout, config);
+  }
+
+  const plots = Array.from(document.querySelectorAll(".plot"));
+  const mark = document.documentElement.dataset;
+  const draw = () => Promise.all(plots.map(build)).then(() => {
+    mark.theme = dark.matches && !printing ? "dark" : "light";
+    mark.drawn = "yes";
+  });
+  dark.addEventListener("change", draw);
+  narrow.addEventListener("change", draw);
+  window.addEventListener("beforeprint", () => { printing = true; draw(); });
+  window.addEventListener("afterprint", () => { printing = false; draw(); });
+  draw();
+})();

@@ -1,0 +1,95 @@
+import urllib.error
+
+import pytest
+
+from labkit.engines.scrape import empty_sample, get_json, get_text, map_llamacpp, map_vllm
+
+LLAMACPP = """# TYPE llamacpp:prompt_tokens_total counter
+llamacpp:prompt_tokens_total 60
+# TYPE llamacpp:prompt_tokens_cached_total counter
+llamacpp:prompt_tokens_cached_total 20
+# TYPE llamacpp:tokens_predicted_total counter
+llamacpp:tokens_predicted_total 33
+# TYPE llamacpp:requests_deferred gauge
+llamacpp:requests_deferred 4
+"""
+VLLM = """# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{engine="0",model_name="m"} 2.0
+# TYPE vllm:num_requests_waiting gauge
+vllm:num_requests_waiting{engine="0",model_name="m"} 5.0
+# TYPE vllm:kv_cache_usage_perc gauge
+vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.25
+# TYPE vllm:cache_config_info gauge
+vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="100"} 1.0
+# TYPE vllm:num_preemptions_total counter
+vllm:num_preemptions_total{engine="0",model_name="m"} 3.0
+# TYPE vllm:prefix_cache_queries_total counter
+vllm:prefix_cache_queries_total{engine="0",model_name="m"} 640.0
+# TYPE vllm:prefix_cache_hits_total counter
+vllm:prefix_cache_hits_total{engine="0",model_name="m"} 64.0
+"""
+RUNNING = {
+    "n_ctx": 256,
+    "is_processing": True,
+    "n_prompt_tokens": 64,
+    "n_prompt_tokens_processed": 29,
+    "next_token": [{"n_decoded": 35}],
+}
+HELD = RUNNING | {"n_prompt_tokens_processed": 0, "next_token": [{"n_decoded": 0}]}
+IDLE = RUNNING | {"is_processing": False}
+
+
+def test_llamacpp_kv_is_what_running_slots_hold() -> None:
+    sample = map_llamacpp(LLAMACPP, [RUNNING, IDLE])
+    assert sample == empty_sample() | {
+        "num_requests_running": 1,
+        "num_requests_waiting": 4,
+        "kv_cache_usage": 0.125,
+        "kv_cache_used_tokens": 64,
+        "kv_cache_capacity_tokens": 512,
+        "prompt_tokens_total": 80,
+        "generation_tokens_total": 33,
+        "prefix_cache_queries_tokens_total": 80,
+        "prefix_cache_hits_tokens_total": 20,
+    }
+
+
+def test_llamacpp_slot_that_has_not_begun_waits() -> None:
+    sample = map_llamacpp(LLAMACPP, [RUNNING, HELD])
+    assert (sample["num_requests_running"], sample["num_requests_waiting"]) == (1, 5)
+    assert sample["kv_cache_used_tokens"] == 64
+
+
+def test_llamacpp_unified_cache_is_counted_once() -> None:
+    assert map_llamacpp(LLAMACPP, [RUNNING, IDLE], unified=True)["kv_cache_usage"] == 0.25
+
+
+def test_what_llamacpp_does_not_tell_is_none() -> None:
+    sample = map_llamacpp("", [{"n_ctx": 256, "is_processing": False}])
+    assert sample["num_requests_waiting"] is None
+    assert sample["prompt_tokens_total"] is None
+
+
+def test_vllm_names() -> None:
+    assert map_vllm(VLLM) == empty_sample() | {
+        "num_requests_running": 2,
+        "num_requests_waiting": 5,
+        "kv_cache_usage": 0.25,
+        "kv_cache_used_tokens": 400,
+        "kv_cache_capacity_tokens": 1600,
+        "num_preemptions": 3,
+        "prefix_cache_queries_tokens_total": 640,
+        "prefix_cache_hits_tokens_total": 64,
+    }
+
+
+def test_loopback_is_reached_without_a_proxy(pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    pages.pages["/x"] = {"a": 1}
+    assert get_json(f"{pages.root}/x", api_key="k") == {"a": 1}
+    assert pages.seen == [("/x", "Bearer k")]
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        get_text(f"{pages.root}/y")

@@ -1,0 +1,179 @@
+"""Figures hold exactly the numbers of the summary, say what they found, and leave gaps."""
+
+import json
+from typing import Any
+
+import pytest
+
+from labkit.report.figures import (
+    plot_latency,
+    plot_pressure,
+    plot_throughput,
+    plot_timeline,
+    plot_tradeoff,
+)
+
+VARIABLE = "engine.max_num_seqs"
+SWEEPS = [plot_latency, plot_throughput, plot_pressure, plot_tradeoff]
+
+
+def traces(figure: Any, name: str) -> list[Any]:
+    return [trace for trace in figure.data if trace.name == name]
+
+
+def test_throughput_line_goes_through_the_mean_of_valid_repeats(summary):
+    figure = plot_throughput(summary, VARIABLE)
+    (line,) = traces(figure, "output")
+    assert list(line.x) == ["1", "4", "8", "16"]
+    assert list(line.y) == [60.0, 145.0, None, 120.0]
+    assert not line.connectgaps
+    (dots,) = traces(figure, "output, repeats")
+    assert list(zip(dots.x, dots.y, strict=True)) == [
+        ("1", 60.0),
+        ("4", 140.0),
+        ("4", 150.0),
+        ("16", 120.0),
+    ]
+
+
+def test_a_point_that_is_not_valid_is_hollow_and_named(summary):
+    figure = plot_throughput(summary, VARIABLE)
+    (hollow,) = traces(figure, "output, not valid")
+    assert (list(hollow.x), list(hollow.y)) == (["8"], [190.0])
+    assert hollow.marker.symbol == "circle-open"
+    assert traces(figure, "hollow: not valid")
+    assert "1 of 5 points not valid" in figure.layout.meta["caption"]
+
+
+def test_throughput_title_names_the_peak(summary):
+    title = plot_throughput(summary, VARIABLE).layout.title.text
+    assert title == "Output throughput peaks at max_num_seqs 4: 145 tokens/s"
+
+
+def test_title_says_when_repeats_overlap(summary):
+    points = summary["points"]
+    points[0] = {**points[0], "output_throughput_tokens_per_s": 141.0}
+    title = plot_throughput(summary, VARIABLE).layout.title.text
+    assert title.endswith("145 tokens/s (16 within the spread of repeats)")
+
+
+def test_latency_has_nine_lines_in_the_unit_that_fits(summary):
+    figure = plot_latency(summary, VARIABLE)
+    p95 = traces(figure, "P95")
+    assert [trace.yaxis for trace in p95] == ["y", "y2", "y3"]
+    assert list(p95[0].y) == [4.0, 1.2, None, 0.2]
+    assert list(p95[1].y) == pytest.approx([15.0, 36.25, None, 30.0])
+    assert figure.layout.yaxis.title.text == "TTFT (s)"
+    assert figure.layout.yaxis2.title.text == "TPOT (ms)"
+    assert sum(bool(trace.showlegend) for trace in p95) == 1
+    assert figure.layout.title.text == (
+        "P95 time to first token is shortest at max_num_seqs 16: 200 ms, against 4 s at 1"
+    )
+    assert "n = 32 requests" in "".join(traces(figure, "P95, repeats")[0].hovertext)
+
+
+def test_pressure_in_percent_and_requests(summary):
+    figure = plot_pressure(summary, VARIABLE)
+    usage, waiting = traces(figure, "max")
+    assert list(usage.y) == pytest.approx([30.0, 72.5, None, 60.0])
+    assert list(waiting.y) == pytest.approx([16.0, 4.8, None, 0.8])
+    assert figure.layout.title.text == (
+        "KV cache is fullest at max_num_seqs 4: 72.5 %; queue is longest at 1: 16 waiting"
+    )
+
+
+def test_tradeoff_joins_labelled_values_in_order(summary):
+    figure = plot_tradeoff(summary, VARIABLE)
+    line = figure.data[0]
+    assert list(line.text) == ["<b>1</b>", "<b>4</b>", "<b>16</b>"]
+    assert list(line.x) == [60.0, 145.0, 120.0]
+    assert list(line.y) == pytest.approx([5.2, 4.1, 2.6])
+    assert "Beaten in both by another value: max_num_seqs 1." in figure.layout.meta["caption"]
+    assert figure.layout.title.text.startswith("max_num_seqs 4 gives the most output, 145 tokens/s")
+
+
+@pytest.mark.parametrize("plot", SWEEPS)
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_any_number_of_points_is_drawn_as_strict_json(plot, count, summary):
+    summary = {**summary, "points": summary["points"][:count]}
+    figure = plot(summary, VARIABLE)
+    json.dumps(figure.to_plotly_json(), allow_nan=False)
+    assert figure.layout.title.text
+    assert figure.layout.meta["alt"]
+    assert figure.layout.meta["caption"]
+    assert figure.layout.width is None
+
+
+def test_what_was_not_measured_is_a_reason_not_a_zero(summary):
+    for row in summary["points"]:
+        row["kv_cache_usage"] = None
+        row["null_reasons"] = {"kv_cache_usage": "the engine has <no> such gauge"}
+    figure = plot_pressure(summary, VARIABLE)
+    assert {trace.yaxis for trace in figure.data if any(trace.y)} == {"y2"}
+    notes = " ".join(a.text.replace("<br>", " ") for a in figure.layout.annotations)
+    assert "No data: the engine has &lt;no&gt; such gauge" in notes
+    assert figure.layout.title.text == "Queue is longest at max_num_seqs 1: 16 waiting"
+
+
+def test_words_are_on_the_axis_as_given(summary, rows):
+    words = [
+        {**row, "value": word}
+        for row, word in zip(rows[:2], ["<i>fcfs</i>", "priority"], strict=True)
+    ]
+    figure = plot_throughput({"points": words}, VARIABLE)
+    assert list(figure.layout.xaxis.categoryarray) == ["<i>fcfs</i>", "priority"]
+    assert "<i>" not in figure.layout.title.text
+
+
+def test_timeline_puts_stamps_on_seconds_of_load(records, rows):
+    figure = plot_timeline(records, rows[2])
+    (wait,) = traces(figure, "queue and prefill")
+    assert (list(wait.base), list(wait.x), list(wait.y)) == ([0.0, 1.0], [0.5, 0.5], [1, 2])
+    (decode,) = traces(figure, "decode")
+    assert (list(decode.base), list(decode.x)) == ([0.5, 1.5], [1.5, 1.5])
+    (error,) = traces(figure, "error")
+    assert (list(error.base), list(error.x)) == ([2.0], [2.0])
+    (usage,) = traces(figure, "KV cache")
+    assert list(usage.x) == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert list(usage.y) == [0.0, 10.0, None, 30.0, 40.0]
+    (memory,) = traces(figure, "engine memory")
+    assert list(memory.y) == [1.0, 2.0, 3.0, 4.0, 5.0]
+    titles = [a.text for a in figure.layout.annotations]
+    assert "<b>Engine memory (host; no GPU sampled)</b>" in titles
+    assert figure.layout.title.text.startswith("max_num_seqs 4: 3 requests in 4 s; at most 4 run")
+
+
+def test_timeline_shows_each_gpu(records, rows):
+    for index in (0, 1):
+        records.samples.append(
+            {"source": "gpu", "at_s": 101.0, "gpu_index": index, "gpu_memory_used_bytes": 2**31}
+        )
+    figure = plot_timeline(records, rows[2])
+    assert [list(traces(figure, f"GPU {i} memory")[0].y) for i in (0, 1)] == [[2.0], [2.0]]
+
+
+def test_timeline_is_thinned_and_says_so(records, rows):
+    records.requests.extend(
+        {**records.requests[0], "sent_at_s": 101 + i / 1000, "first_token_at_s": 103.0}
+        for i in range(1000)
+    )
+    figure = plot_timeline(records, rows[2])
+    assert sum(len(t.y) for t in figure.data if t.name in ("queue and prefill", "error")) == 300
+    assert "<b>Requests (300 of 1003 shown)</b>" in [a.text for a in figure.layout.annotations]
+
+
+def test_timeline_of_nothing_says_why(records, rows):
+    empty = type(records)("x", {"variable": VARIABLE, "value": 4}, [], [])
+    figure = plot_timeline(empty, {"variable": VARIABLE, "value": 4})
+    notes = " ".join(a.text.replace("<br>", " ") for a in figure.layout.annotations)
+    assert "no request was sent" in notes
+    assert "neither GPU nor host memory was sampled" in notes
+    assert figure.layout.title.text == "max_num_seqs 4: no request was sent"
+
+
+def test_an_empty_panel_still_has_its_axes(summary):
+    for row in summary["points"]:
+        row["num_requests_waiting"] = None
+    figure = plot_pressure(summary, VARIABLE)
+    assert "y2" in {trace.yaxis for trace in figure.data}
+    assert figure.layout.yaxis2.showticklabels is False

@@ -1,0 +1,64 @@
+"""Tables escape what they are given and put n and verdict beside the numbers."""
+
+from labkit.analysis import metrics
+from labkit.report.tables import (
+    definitions_table,
+    environment_table,
+    read_definitions,
+    rerun_block,
+    summary_table,
+)
+
+EVIL = "<script>alert(1)</script>"
+
+
+def test_summary_shows_n_verdict_and_numbers(summary):
+    html = summary_table(summary)
+    assert html.count("<tr>") == 6
+    assert "✓ VALID" in html
+    assert "✗ INVALID" in html
+    assert "&lt;b&gt;busy&lt;/b&gt;" in html
+    assert "<td>32</td>" in html
+    assert "<td>4,000</td>" in html  # TTFT P95 of value 1, in ms
+
+
+def test_what_was_not_measured_is_said(summary):
+    row = {**summary["points"][0], "kv_cache_usage": None}
+    row["null_reasons"] = {"kv_cache_usage": 'no "gauge"'}
+    html = summary_table({"points": [row]})
+    assert '<td class="missing" title="no &quot;gauge&quot;">not measured</td>' in html
+
+
+def test_a_run_without_points_has_words_for_it():
+    assert "No point was run" in summary_table({"points": []})
+
+
+def test_everything_is_escaped(summary, rows):
+    html = "".join(
+        [
+            summary_table({"points": [{**rows[0], "value": EVIL, "variable": EVIL}]}),
+            definitions_table({EVIL: EVIL}),
+            environment_table({EVIL: {EVIL: [EVIL], "none": None}}),
+            rerun_block([EVIL]),
+        ]
+    )
+    assert "<script" not in html
+
+
+def test_environment_is_flattened():
+    html = environment_table({"machine": {"cores": 2, "gpu": None}})
+    assert '<th scope="row">machine.cores</th><td>2</td>' in html
+    assert '<th scope="row">machine.gpu</th><td>not known</td>' in html
+
+
+def test_definitions_come_from_the_metrics_module():
+    words = read_definitions(metrics.__doc__ or "")
+    assert {"ttft_s", "tpot_s", "itl_s", "e2e_latency_s", "goodput_per_s"} <= set(words)
+    assert all(len(meaning) > 10 for meaning in words.values())
+
+
+def test_definitions_are_read_with_what_is_indented_below():
+    text = (
+        "Words.\n\nttft_s   first token\n         minus send.\na_s, b_s  two\n\nThe end_s is near."
+    )
+    assert read_definitions(text) == {"ttft_s": "first token minus send.", "a_s, b_s": "two"}
