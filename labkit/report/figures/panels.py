@@ -45,7 +45,7 @@ def select_rows(summary: dict[str, Any], variable: str) -> list[dict[str, Any]]:
 
 
 def is_valid(row: dict[str, Any]) -> bool:
-    """Tell whether a row's numbers may be joined to others; a SUSPECT one may, its table says why."""
+    """Tell whether a row's numbers may be joined to others; a SUSPECT one may, and says why."""
     return row.get("validity") in ("VALID", "SUSPECT")
 
 
