@@ -9,12 +9,12 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from labkit.client.load import LoadResult, Progress, fire
+from labkit.client.load import fire
 from labkit.engines import Engine, check_engine, open_engine
 from labkit.environment import describe_environment
 from labkit.errors import LabkitError, ParamsError
@@ -23,7 +23,7 @@ from labkit.plan import Point, make_plan
 from labkit.records import SCHEMA, RunFolder, create_folder, replace_json, replace_text
 from labkit.telemetry.gpu import describe_gpus
 from labkit.telemetry.sampler import Sampler, open_sources
-from labkit.workload import fingerprint, generate
+from labkit.workload import Request, fingerprint, generate
 
 OnEvent = Callable[[dict[str, Any]], None]
 
@@ -167,23 +167,16 @@ def _measure_point(
     requests = generate(point.workload, seed=point.seed, salt=salt)
     facts["workload_sha256"] = fingerprint(requests)
 
+    others: list[Request] = []
+    if point.load.num_warmup_requests:
+        few = point.workload.model_copy(update={"num_requests": point.load.num_warmup_requests})
+        others = generate(few, seed=point.seed + 1_000_003, salt=f"warm-up {point.point_id}")
     client_pid: list[int] = []
-
-    def send(kind: str, out: Path, batch: list[Any], on_start: Callable[[int], None]) -> LoadResult:
-        def report(progress: Progress) -> None:
-            emit(
-                {
-                    "event": kind,
-                    "num_done": progress.num_done,
-                    "num_error": progress.num_error,
-                    "num_total": progress.num_total,
-                    "completion_tokens": progress.completion_tokens,
-                    "elapsed_s": progress.elapsed_s,
-                }
-            )
-
-        return fire(
-            batch,
+    sources, gpu_reason = open_sources(engine.sample, engine.pids, lambda: client_pid)
+    facts["gpu"] = {"available": gpu_reason is None, "reason": gpu_reason}
+    with Sampler(folder / "samples.jsonl", params.sampling.period_s, sources):
+        result = fire(
+            requests,
             base_url=engine.base_url,
             model=engine.model,
             endpoint=point.workload.endpoint,
@@ -191,20 +184,13 @@ def _measure_point(
             api_key_env=point.engine.api_key_env,
             extra_body=engine.request_options(),
             temperature=point.workload.temperature,
-            out=out,
-            on_progress=report,
+            out=folder / "requests.jsonl",
+            on_progress=lambda progress: emit({"event": "requests", **asdict(progress)}),
             check=engine.check,
-            on_start=on_start,
+            on_start=client_pid.append,
+            warmup=others,
+            on_warmup=lambda progress: emit({"event": "warmup", **asdict(progress)}),
         )
-
-    if point.load.num_warmup_requests:
-        few = point.workload.model_copy(update={"num_requests": point.load.num_warmup_requests})
-        others = generate(few, seed=point.seed + 1_000_003, salt=f"warm-up {point.point_id}")
-        send("warmup", folder / "warmup.jsonl", others, lambda pid: None)
-    sources, gpu_reason = open_sources(engine.sample, engine.pids, lambda: client_pid)
-    facts["gpu"] = {"available": gpu_reason is None, "reason": gpu_reason}
-    with Sampler(folder / "samples.jsonl", params.sampling.period_s, sources):
-        result = send("requests", folder / "requests.jsonl", requests, client_pid.append)
     facts |= {
         "load_started_at_s": result.started_at_s,
         "load_ended_at_s": result.ended_at_s,

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -65,13 +65,17 @@ def fire(
     on_progress: Callable[[Progress], None],
     check: Callable[[], None],
     on_start: Callable[[int], None],
+    warmup: Sequence[Request] = (),
+    on_warmup: Callable[[Progress], None] = lambda progress: None,
 ) -> LoadResult:
     """Send all requests, at most `load.max_concurrency` at once; their records are in `out`.
 
     `on_start` is given the worker's pid once it is ready, `on_progress` is called at most four
     times a second and once at the end, `check` about every 0.25 s. What `check` raises ends the
-    load and is passed on. A request that fails is a record, not an error. Raises ParamsError if
-    the variable `api_key_env` is not set, LabkitError if the worker dies.
+    load and is passed on. The requests of `warmup` go first, through the same process; they are in
+    no count or stamp of the result and leave their records in `warmup.jsonl` beside `out`. A
+    request that fails is a record, not an error. Raises ParamsError if the variable `api_key_env`
+    is not set, LabkitError if the worker dies.
     """
     if api_key_env and not os.environ.get(api_key_env):
         raise ParamsError(
@@ -80,6 +84,8 @@ def fire(
         )
     job = {
         "requests": [dataclasses.asdict(request) for request in requests],
+        "warmup": [dataclasses.asdict(request) for request in warmup],
+        "warmup_out": str(out.with_name("warmup.jsonl")),
         "base_url": base_url,
         "model": model,
         "endpoint": endpoint,
@@ -96,6 +102,8 @@ def fire(
                 kind = event.pop("event", None)
                 if kind == "ready":
                     on_start(worker.pid)
+                elif kind == "warmup":
+                    on_warmup(Progress(num_total=len(warmup), **event))
                 elif kind == "progress":
                     on_progress(Progress(num_total=len(requests), **event))
                 elif kind == "done":

@@ -16,8 +16,11 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from openai import AsyncOpenAI
 
 from labkit.client.stream import Exchange, describe, make_client, make_redact, send
 from labkit.records import JsonlWriter
@@ -55,21 +58,36 @@ def _emit(event: str, **fields: Any) -> None:
 
 async def _run(job: dict[str, Any]) -> None:
     await _warm(job)
-    requests = deque(Request(**row) for row in job["requests"])
     api_key = os.environ[job["api_key_env"]] if job["api_key_env"] else None
     client = make_client(job["base_url"], api_key)
     redact = make_redact(api_key)
-    ended: asyncio.Queue[Exchange] = asyncio.Queue()
-    num_total = len(requests)
     _emit("ready")
 
     gc.collect()
     gc.freeze()
     gc.disable()
-    with JsonlWriter(Path(job["out"])) as writer:
+    if job["warmup"]:
+        await _load(job, job["warmup"], Path(job["warmup_out"]), client, redact, "warmup")
+    told = await _load(job, job["requests"], Path(job["out"]), client, redact, "progress")
+    await client.close()
+    _emit("done", **told)
+
+
+async def _load(
+    job: dict[str, Any],
+    rows: list[dict[str, Any]],
+    out: Path,
+    client: AsyncOpenAI,
+    redact: Callable[[str], str],
+    event: str,
+) -> dict[str, Any]:
+    """Send these requests, keep a record of each, and return counts, stamps and CPU seconds."""
+    requests = deque(Request(**row) for row in rows)
+    ended: asyncio.Queue[Exchange] = asyncio.Queue()
+    num_total = len(requests)
+    with JsonlWriter(out) as writer:
         started_at_s = time.monotonic()
         cpu_before_s = time.process_time()
-        _emit("started", at_s=started_at_s)
 
         async def work() -> None:
             while requests:
@@ -89,7 +107,7 @@ async def _run(job: dict[str, Any]) -> None:
                 counts["completion_tokens"] += record["completion_tokens"] or 0
                 if (now_s := time.monotonic()) - told_at_s >= PROGRESS_PERIOD_S:
                     told_at_s = now_s
-                    _emit("progress", **counts, elapsed_s=now_s - started_at_s)
+                    _emit(event, **counts, elapsed_s=now_s - started_at_s)
             return counts
 
         async with asyncio.TaskGroup() as group:
@@ -99,14 +117,12 @@ async def _run(job: dict[str, Any]) -> None:
             await asyncio.gather(*workers)
             ended_at_s = time.monotonic()
         cpu_s = time.process_time() - cpu_before_s
-    await client.close()
-    _emit(
-        "done",
+    return {
         **keeper.result(),
-        started_at_s=started_at_s,
-        ended_at_s=ended_at_s,
-        client_cpu_s=cpu_s,
-    )
+        "started_at_s": started_at_s,
+        "ended_at_s": ended_at_s,
+        "client_cpu_s": cpu_s,
+    }
 
 
 def _options(job: dict[str, Any]) -> dict[str, Any]:

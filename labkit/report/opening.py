@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from labkit.analysis import words
 from labkit.analysis.findings import Finding
 
 MARKS = {"result": "✓", "cost": "⇄", "warning": "!", "unknown": "?"}
@@ -16,11 +17,21 @@ NAMES = {"result": "Result", "cost": "Cost", "warning": "Warning", "unknown": "C
 def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[str, Any]) -> str:
     """Return the title, one line on what was measured, and the findings as a list of cards."""
     facts = " · ".join(escape(fact) for fact in list_facts(summary["run"], summary["points"]))
-    cards = "\n".join(make_card(finding) for finding in findings)
+    groups: dict[str | None, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.variable, []).append(finding)
+    told = "\n".join(make_group(variable, group) for variable, group in groups.items())
     return (
-        f'<header class="opening"><h1>{escape(headline)}</h1>\n<p class="facts">{facts}</p>\n'
-        f'<ul class="findings">\n{cards}\n</ul></header>'
+        f'<header class="opening"><h1>{escape(headline)}</h1>\n'
+        f'<p class="facts">{facts}</p>\n{told}</header>'
     )
+
+
+def make_group(variable: str | None, findings: Sequence[Finding]) -> str:
+    """Return the findings of one variable, or of the whole run, below a small heading."""
+    name = f"<code>{escape(words.short(variable))}</code>" if variable else "The whole run"
+    cards = "\n".join(make_card(finding) for finding in findings)
+    return f'<h2 class="group">{name}</h2>\n<ul class="findings">\n{cards}\n</ul>'
 
 
 def make_card(finding: Finding) -> str:

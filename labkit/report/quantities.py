@@ -3,7 +3,9 @@
 It knows nothing of figures or tables; how a number reads is in labkit.analysis.words.
 """
 
+import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -38,6 +40,22 @@ def look_up(row: dict[str, Any], path: str) -> float | None:
     for part in path.split("."):
         found = found.get(part) if isinstance(found, dict) else None
     return None if isinstance(found, bool) or not isinstance(found, int | float) else found
+
+
+def thin_peaks(
+    rows: Sequence[tuple[float, float | None]], most: int
+) -> Sequence[tuple[float, float | None]]:
+    """Return at most `most` (time, number) pairs: of each run of neighbours the highest.
+
+    A peak is never lost; a run in which nothing was measured keeps its gap.
+    """
+    if len(rows) <= most:
+        return rows
+    edges = [round(i * len(rows) / most) for i in range(most + 1)]
+    return [
+        max(rows[low:high], key=lambda row: -math.inf if row[1] is None else row[1])
+        for low, high in pairwise(edges)
+    ]
 
 
 def thin(rows: Sequence[T], most: int) -> Sequence[T]:

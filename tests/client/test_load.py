@@ -65,6 +65,19 @@ def test_every_request_gets_one_record(tmp_path: Path) -> None:
     assert not psutil.pid_exists(pids[0])
 
 
+def test_a_warm_up_goes_first_and_is_in_no_count_or_stamp(tmp_path: Path) -> None:
+    out = tmp_path / "requests.jsonl"
+    told: list[Progress] = []
+    with serve(answer) as server:
+        result = go(
+            server.url, out, make_requests(4), warmup=make_requests(2), on_warmup=told.append
+        )
+        assert len(server.calls) == 6
+    warm = read_jsonl(tmp_path / "warmup.jsonl")
+    assert (len(warm), len(read_jsonl(out)), result.num_done) == (2, 4, 4)
+    assert max(record["finished_at_s"] for record in warm) <= result.started_at_s
+
+
 def test_concurrency_is_kept_and_connections_are_fresh(tmp_path: Path) -> None:
     async def slow(call: Call) -> None:
         await asyncio.sleep(0.02)

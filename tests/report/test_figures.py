@@ -12,6 +12,7 @@ from labkit.report.figures import (
     plot_timeline,
     plot_tradeoff,
 )
+from labkit.report.quantities import thin_peaks
 
 VARIABLE = "engine.max_num_seqs"
 SWEEPS = [plot_latency, plot_throughput, plot_pressure, plot_tradeoff]
@@ -158,8 +159,8 @@ def test_timeline_is_thinned_and_says_so(records, rows):
         for i in range(1000)
     )
     figure = plot_timeline(records, rows[2])
-    assert sum(len(t.y) for t in figure.data if t.name in ("queue and prefill", "error")) == 300
-    assert "<b>Requests (300 of 1003 shown)</b>" in [a.text for a in figure.layout.annotations]
+    assert sum(len(t.y) for t in figure.data if t.name in ("queue and prefill", "error")) == 150
+    assert "<b>Requests (150 of 1003 shown)</b>" in [a.text for a in figure.layout.annotations]
 
 
 def test_timeline_of_nothing_says_why(records, rows):
@@ -177,3 +178,8 @@ def test_an_empty_panel_still_has_its_axes(summary):
     figure = plot_pressure(summary, VARIABLE)
     assert "y2" in {trace.yaxis for trace in figure.data}
     assert figure.layout.yaxis2.showticklabels is False
+
+
+def test_thinning_keeps_the_peak_and_the_gap():
+    rows = [(float(i), None if i in (4, 5) else float(i == 7)) for i in range(8)]
+    assert list(thin_peaks(rows, 4)) == [(0.0, 0.0), (2.0, 0.0), (4.0, None), (7.0, 1.0)]

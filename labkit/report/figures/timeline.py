@@ -12,11 +12,11 @@ from labkit.analysis import words
 from labkit.records import PointRecords
 from labkit.report.figures.panels import add_note, add_panel_title, suffix
 from labkit.report.figures.sweep import tell
-from labkit.report.quantities import look_up, thin
+from labkit.report.quantities import look_up, thin, thin_peaks
 from labkit.report.theme import AMBER, BLUE, GREEN, LIGHT, PURPLE, SKY, VERMILLION
 
-MAX_BARS = 300
-MAX_SAMPLES = 2000
+MAX_BARS = 150
+MAX_SAMPLES = 250
 GIB = 2**30
 DOMAINS = ((0.62, 1.0), (0.4, 0.55), (0.2, 0.33), (0.0, 0.13))
 LINE_COLOURS = (PURPLE, AMBER, GREEN, BLUE)
@@ -170,10 +170,11 @@ def draw_samples(
     numbers = [look_up(sample, field) for sample in samples]
     if all(number is None for number in numbers):
         return
-    kept = thin(list(zip(samples, numbers, strict=True)), MAX_SAMPLES)
+    seconds = [round(sample["at_s"] - start, 3) for sample in samples]
+    kept = thin_peaks(list(zip(seconds, numbers, strict=True)), MAX_SAMPLES)
     figure.add_scatter(
-        x=[round(sample["at_s"] - start, 4) for sample, _ in kept],
-        y=[None if number is None else number * factor for _, number in kept],
+        x=[second for second, _ in kept],
+        y=[None if number is None else float(f"{number * factor:.5g}") for _, number in kept],
         name=name,
         mode="lines+markers" if len(kept) == 1 else "lines",
         line={"color": colour, "width": 2, "dash": dash, "shape": "linear" if panel == 3 else "hv"},
