@@ -12,6 +12,7 @@ from labkit.report.figures import (
     plot_timeline,
     plot_tradeoff,
 )
+from labkit.report.figures.tradeoff import frame_range, place_labels
 from labkit.report.quantities import thin_peaks
 
 VARIABLE = "engine.max_num_seqs"
@@ -183,3 +184,17 @@ def test_an_empty_panel_still_has_its_axes(summary):
 def test_thinning_keeps_the_peak_and_the_gap():
     rows = [(float(i), None if i in (4, 5) else float(i == 7)) for i in range(8)]
     assert list(thin_peaks(rows, 4)) == [(0.0, 0.0), (2.0, 0.0), (4.0, None), (7.0, 1.0)]
+
+
+def test_a_label_stands_clear_of_its_line_even_where_the_line_turns_back():
+    assert place_labels([1.0], [1.0]) == ["top center"]
+    places = place_labels([10.0, 20.0, 19.0], [5.0, 8.0, 7.0])
+    assert places == ["bottom left", "top right", "bottom left"]
+
+
+def test_a_frame_holds_its_numbers_and_keeps_noise_small():
+    assert frame_range([]) is None
+    low, high = frame_range([99.0, 101.0])
+    assert low < 85
+    assert high > 115
+    assert frame_range([0.0, 10.0])[0] == 0

@@ -1,6 +1,7 @@
 """Latency against throughput: what a gain in one costs in the other."""
 
 from html import escape
+from math import hypot
 from typing import Any
 
 import plotly.graph_objects as go
@@ -21,6 +22,15 @@ from labkit.report.quantities import choose_time_unit, look_up
 from labkit.report.theme import BLUE, LIGHT
 
 X_PATH = "output_throughput_tokens_per_s"
+NEAR = 0.15
+SIDES = {
+    "top center": (0, 1),
+    "bottom center": (0, -1),
+    "top right": (0.8, 0.6),
+    "top left": (-0.8, 0.6),
+    "bottom right": (0.8, -0.6),
+    "bottom left": (-0.8, -0.6),
+}
 LATENCY = Series("P95 end-to-end latency", "e2e_latency_s.p95", "e2e_latency_s.n", BLUE)
 
 
@@ -37,8 +47,14 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
     factor, unit = choose_time_unit(look_up(row, LATENCY.path) for row in measured)
     figure = go.Figure(layout={"template": LIGHT, "height": 440, "showlegend": False})
     figure.update_layout(
-        xaxis={"title": {"text": "output throughput (tokens/s)"}, "rangemode": "tozero"},
-        yaxis={"title": {"text": f"P95 end-to-end latency ({unit})"}, "rangemode": "tozero"},
+        xaxis={
+            "title": {"text": "output throughput (tokens/s)"},
+            "range": frame_range([look_up(row, X_PATH) or 0 for row in measured]),
+        },
+        yaxis={
+            "title": {"text": f"P95 end-to-end latency ({unit})"},
+            "range": frame_range([(look_up(row, LATENCY.path) or 0) * factor for row in measured]),
+        },
     )
     figure.update_xaxes(showgrid=True)
     values = list(speed)
@@ -46,7 +62,7 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
         x=[speed[value] for value in values],
         y=[delay[value] * factor for value in values],
         text=[f"<b>{escape(value)}</b>" for value in values],
-        textposition=place_labels([delay[value] for value in values]),
+        textposition=place_labels(list(speed.values()), list(delay.values())),
         mode="lines+markers+text",
         name="mean" if len(valid) > len(values) else "value",
         line={"color": BLUE, "width": 1.5, "dash": "dot"},
@@ -99,8 +115,25 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
         f"{name} {value}: {words.number(speed[value])} tokens/s, {words.seconds(delay[value])}"
         for value in values
     )
-    caption = f"Right and low is better. {name_beaten(speed, delay, name)} {caution(rows)}"
+    caption = (
+        "Right and low is better; the axes need not begin at 0. "
+        f"{name_beaten(speed, delay, name)} {caution(rows)}"
+    )
     return tell(figure, 1, title, alt, " ".join(caption.split()))
+
+
+def frame_range(numbers: list[float]) -> list[float] | None:
+    """Return an axis range that holds all numbers with room for labels, None for no numbers.
+
+    It spans a third of the largest number at least, so that noise does not fill the figure.
+    """
+    if not numbers:
+        return None
+    low, high = min(numbers), max(numbers)
+    span = max(high - low, high / 3) or 1.0
+    middle = (low + high) / 2
+    bottom = max(0.0, middle - 0.62 * span)
+    return [bottom, max(middle + 0.62 * span, high + 0.12 * span)]
 
 
 def describe_both(row: dict[str, Any]) -> str:
@@ -110,18 +143,26 @@ def describe_both(row: dict[str, Any]) -> str:
     return describe(row, LATENCY, f"{latency}, {speed} tokens/s")
 
 
-def place_labels(heights: list[float]) -> list[str]:
-    """Return for each dot of a line from left to right where its label is clear of the line."""
+def place_labels(across: list[float], up: list[float]) -> list[str]:
+    """Return for each dot of a joined line the side of it that is clearest of line and dots."""
+    width, height = max(across, default=1) or 1, max(up, default=1) or 1
     places = []
-    for index, height in enumerate(heights):
-        before = heights[index - 1] if index else None
-        after = heights[index + 1] if index + 1 < len(heights) else None
-        rises = after is not None and after > height
-        fell = before is not None and before > height
-        if rises:
-            places.append("bottom center" if fell else "bottom right")
-        else:
-            places.append("top right" if fell else "top center")
+    for index, (x, y) in enumerate(zip(across, up, strict=True)):
+        taken = []
+        for other, (far, high) in enumerate(zip(across, up, strict=True)):
+            # a dot is twice as wide as high in a figure of this shape
+            step = (2 * (far - x) / width, (high - y) / height)
+            distance = hypot(*step)
+            if distance and (abs(other - index) == 1 or distance < NEAR):
+                taken.append((step[0] / distance, step[1] / distance))
+        places.append(
+            min(
+                SIDES,
+                key=lambda side: max(
+                    (SIDES[side][0] * dx + SIDES[side][1] * dy for dx, dy in taken), default=-1
+                ),
+            )
+        )
     return places
 
 
