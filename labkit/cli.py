@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from labkit import __version__
@@ -24,6 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _make_parser()
     chosen = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
+    # jsonschema, which nbformat imports, builds a grammar if it finds this package. That takes
+    # seconds, and no notebook asks for the format it is for.
+    sys.modules.setdefault("rfc3987_syntax", ModuleType("rfc3987_syntax"))
     try:
         return int(chosen.command(chosen))
     except LabkitError as error:

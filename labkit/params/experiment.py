@@ -1,0 +1,73 @@
+"""One experiment: its sections, the variable that moves, and what is asked of a request."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import Field, model_validator
+
+from labkit.params.engine import EngineParams
+from labkit.params.load import LoadParams
+from labkit.params.section import PositiveFloat, PositiveInt, Section
+from labkit.params.workload import WorkloadParams
+
+
+class SweepParams(Section):
+    """The one variable that moves."""
+
+    variable: str
+    """A dotted path into the params, such as `engine.max_num_seqs`."""
+    values: Annotated[list[bool | int | float | str], Field(min_length=1)]
+    repeats: PositiveInt = 1
+    order: Literal["given", "shuffled"] = "given"
+
+    @model_validator(mode="after")
+    def _check_values(self) -> Self:
+        if len({json.dumps(value) for value in self.values}) != len(self.values):
+            raise ValueError(f"values must differ from each other, found {self.values}")
+        return self
+
+
+class SloParams(Section):
+    """What a request must keep to count as good; unset is not asked."""
+
+    ttft_s: PositiveFloat | None = None
+    tpot_s: PositiveFloat | None = None
+    e2e_latency_s: PositiveFloat | None = None
+
+
+class SamplingParams(Section):
+    """How often the engine, the GPU and the host are looked at."""
+
+    period_s: Annotated[float, Field(ge=0.05, le=60, allow_inf_nan=False)] = 0.25
+
+
+class Params(Section):
+    """One experiment."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
+    engine: EngineParams
+    workload: WorkloadParams
+    load: LoadParams
+    sweep: Annotated[list[SweepParams], Field(min_length=1)]
+    """One sweep, or several that each start from the same base."""
+    slo: SloParams = SloParams()
+    sampling: SamplingParams = SamplingParams()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_one_sweep(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("sweep"), dict):
+            return {**data, "sweep": [data["sweep"]]}
+        return data
+
+    def digest(self) -> str:
+        """Return the sha256 of the resolved params, as hex."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def dump(self) -> str:
+        """Return the resolved params as YAML that `load_params` reads back unchanged."""
+        data = self.model_dump(mode="json", exclude_none=True)
+        return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))

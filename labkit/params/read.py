@@ -1,0 +1,112 @@
+"""From a YAML file to params, with overrides, and one line for whatever is wrong with it."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from labkit.errors import ParamsError
+from labkit.params.experiment import Params, SweepParams
+from labkit.params.workload import Distribution
+
+
+def load_params(path: Path, overrides: Sequence[str] = ()) -> Params:
+    """Read a params file, apply `a.b=value` overrides (values in YAML) and check all of it.
+
+    Raises ParamsError, in one line, for a file that is not there or is not YAML, an unknown key,
+    a wrong type, or values that do not go together.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParamsError(f"expected a params file at {path}, found: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        told = " ".join(str(error).split())
+        raise ParamsError(f"expected YAML in {path}, found: {told}") from None
+    if not isinstance(data, dict):
+        raise ParamsError(f"expected sections such as engine: and sweep: in {path}, found none")
+    for override in overrides:
+        _override(data, override)
+    return parse_params(data, source=str(path))
+
+
+def parse_params(data: dict[str, Any], *, source: str = "params") -> Params:
+    """Check params that are already read; `source` is named in errors."""
+    try:
+        return Params.model_validate(data)
+    except ValidationError as error:
+        told = "; ".join(dict.fromkeys(_explain(dict(one)) for one in error.errors()))
+        raise ParamsError(f"{source}: {told}") from None
+
+
+def list_paths(section: type[BaseModel] = Params, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted path of every value that a params file may set."""
+    for name, field in section.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from list_paths(field.annotation, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def name_nearest(word: str, known: Sequence[str]) -> str:
+    """Return "; did you mean X?" for the known word nearest to this one, or what is known."""
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    path, equals, text = override.partition("=")
+    if not equals or not path.strip():
+        raise ParamsError(f"expected an override such as engine.max_num_seqs=8, found {override!r}")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ParamsError(f"expected a YAML value after {path}=, found {text!r}") from None
+    *parents, last = path.strip().split(".")
+    place: Any = data
+    for key in parents:
+        place = place.setdefault(key, {}) if isinstance(place, dict) else _item(place, key, path)
+    if isinstance(place, dict):
+        place[last] = value
+    elif isinstance(place, list):
+        _item(place, last, path)
+        place[int(last)] = value
+    else:
+        raise ParamsError(f"expected a section above {path}, found {place!r}")
+
+
+def _item(place: Any, key: str, path: str) -> Any:
+    if isinstance(place, list) and key.isdecimal() and int(key) < len(place):
+        return place[int(key)]
+    raise ParamsError(f"expected a place in the params for {path}, found none at {key!r}")
+
+
+def _explain(error: dict[str, Any]) -> str:
+    steps = [str(step) for step in error["loc"]]
+    where = ".".join(steps)
+    if error["type"] == "extra_forbidden":
+        known = [path for path in _siblings(steps[:-1])]
+        return f"{where} is not a parameter{name_nearest(steps[-1], known)}"
+    if error["type"] == "missing":
+        return f"{where} is required, found nothing"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    found = error.get("input")
+    tail = "" if isinstance(found, dict) else f", found {found!r}"
+    return f"{where or 'params'}: {message[0].lower()}{message[1:]}{tail}"
+
+
+def _siblings(steps: list[str]) -> list[str]:
+    section: type[BaseModel] = Params
+    for step in steps:
+        if step == "sweep":
+            section = SweepParams
+        elif step == "Distribution":
+            section = Distribution
+        elif step in section.model_fields:
+            annotation = section.model_fields[step].annotation
+            if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+                section = annotation
+    return list(section.model_fields)
