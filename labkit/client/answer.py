@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic_core import from_json
+
 from labkit.client.sse import Event
 
 
@@ -24,6 +26,12 @@ class Answer:
     done: bool = False
     fault: tuple[str, str] | None = None
     """The first thing that was wrong: (error_kind, message)."""
+    _said: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All text that came, without reasoning and tool calls."""
+        return "".join(self._said)
 
     def take(self, event: Event) -> None:
         """Read one event; what is wrong with it is kept in `fault`, never raised."""
@@ -31,7 +39,7 @@ class Answer:
             self.done = True
             return
         try:
-            chunk = json.loads(event.data)
+            chunk = from_json(event.data)
         except ValueError:
             if event.complete:
                 self._blame("malformed", f"expected JSON in an event, found {event.data[:200]!r}")
@@ -51,6 +59,7 @@ class Answer:
             return
         if has_text(choice):
             self.chunk_at_s.append(event.at_s)
+            self._said.append(read_text(choice))
         if choice.get("finish_reason"):
             self.finish_reason = str(choice["finish_reason"])
 
@@ -85,6 +94,13 @@ def has_text(choice: Mapping[str, Any]) -> bool:
     return any(
         delta.get(key) for key in ("content", "reasoning_content", "reasoning", "refusal")
     ) or any(_has_call(call) for call in (delta.get("tool_calls") or []))
+
+
+def read_text(choice: Mapping[str, Any]) -> str:
+    """Return the text of a choice; reasoning and tool calls are no text."""
+    delta = choice.get("delta")
+    text = choice.get("text") or (delta.get("content") if isinstance(delta, dict) else None)
+    return text if isinstance(text, str) else ""
 
 
 def _has_call(call: Any) -> bool:
