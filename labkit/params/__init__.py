@@ -6,18 +6,40 @@ is made, how an engine is launched, or where a run is stored.
 
 from labkit.params.engine import EngineParams
 from labkit.params.experiment import Params, SamplingParams, SloParams, SweepParams
+from labkit.params.length import Distribution, Length
 from labkit.params.load import LoadParams
 from labkit.params.read import list_paths, load_params, name_nearest, parse_params
-from labkit.params.workload import Distribution, WorkloadParams
+from labkit.params.workload import (
+    AgentParams,
+    JsonlParams,
+    MixedParams,
+    MultiTurnParams,
+    SharedPrefixParams,
+    ShareGptParams,
+    StructuredParams,
+    SyntheticParams,
+    TraceParams,
+    WorkloadParams,
+)
 
 __all__ = [
+    "AgentParams",
     "Distribution",
     "EngineParams",
+    "JsonlParams",
+    "Length",
     "LoadParams",
+    "MixedParams",
+    "MultiTurnParams",
     "Params",
     "SamplingParams",
+    "ShareGptParams",
+    "SharedPrefixParams",
     "SloParams",
+    "StructuredParams",
     "SweepParams",
+    "SyntheticParams",
+    "TraceParams",
     "WorkloadParams",
     "list_paths",
     "load_params",

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from labkit.errors import ParamsError
 from labkit.params.experiment import Params, SweepParams
-from labkit.params.workload import Distribution
+from labkit.params.length import DISTRIBUTION, NUMBER, Distribution
+from labkit.params.workload import WORKLOADS
 
 
 def load_params(path: Path, overrides: Sequence[str] = ()) -> Params:
@@ -43,9 +44,11 @@ def parse_params(data: dict[str, Any], *, source: str = "params") -> Params:
 
 
 def list_paths(section: type[BaseModel] = Params, prefix: str = "") -> Iterator[str]:
-    """Yield the dotted path of every value that a params file may set."""
+    """Yield the dotted path of every value that a params file may set, of any kind of workload."""
     for name, field in section.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+        if section is Params and name == "workload":
+            yield from dict.fromkeys(f"{name}.{key}" for key in _list_workload_keys())
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from list_paths(field.annotation, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
@@ -86,27 +89,44 @@ def _item(place: Any, key: str, path: str) -> Any:
 
 def _explain(error: dict[str, Any]) -> str:
     steps = [str(step) for step in error["loc"]]
+    kind = steps.pop(1) if steps[0:1] == ["workload"] and len(steps) > 1 else None
+    known = _siblings(steps[:-1], kind)
+    steps = [step for step in steps if step not in (NUMBER, DISTRIBUTION)]
     where = ".".join(steps)
     if error["type"] == "extra_forbidden":
-        known = [path for path in _siblings(steps[:-1])]
-        return f"{where} is not a parameter{name_nearest(steps[-1], known)}"
+        if kind is None or len(steps) != 2:
+            return f"{where} is not a parameter{name_nearest(steps[-1], known)}"
+        owners = [name for name, section in WORKLOADS.items() if steps[1] in section.model_fields]
+        if owners:
+            return f"{where} belongs to kind {' and '.join(owners)}, found kind {kind}"
+        return f"{where} is not a parameter of kind {kind}{name_nearest(steps[1], known)}"
     if error["type"] == "missing":
         return f"{where} is required, found nothing"
+    if error["type"] == "union_tag_invalid":
+        tag = error["ctx"]["tag"]
+        return f"{where}.kind {tag} is not known{name_nearest(tag, list(WORKLOADS))}"
     message = str(error["msg"]).removeprefix("Value error, ")
     found = error.get("input")
     tail = "" if isinstance(found, dict) else f", found {found!r}"
     return f"{where or 'params'}: {message[0].lower()}{message[1:]}{tail}"
 
 
-def _siblings(steps: list[str]) -> list[str]:
+def _siblings(steps: list[str], kind: str | None) -> list[str]:
     section: type[BaseModel] = Params
     for step in steps:
         if step == "sweep":
             section = SweepParams
-        elif step == "Distribution":
+        elif step == "workload" and kind is not None:
+            section = WORKLOADS[kind]
+        elif step == DISTRIBUTION:
             section = Distribution
         elif step in section.model_fields:
             annotation = section.model_fields[step].annotation
             if isinstance(annotation, type) and issubclass(annotation, BaseModel):
                 section = annotation
     return list(section.model_fields)
+
+
+def _list_workload_keys() -> Iterator[str]:
+    for section in WORKLOADS.values():
+        yield from section.model_fields

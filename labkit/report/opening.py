@@ -50,11 +50,8 @@ def list_facts(run: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> I
     model = str(engine.get("model") or "its own model").rpartition("/")[2]
     yield f"{engine['kind']} with {model}"
     yield describe_machine(run.get("environment") or {})
-    yield (
-        f"{workload['num_requests']} requests a point, {load['max_concurrency']} at a time, "
-        f"{describe_length(workload['prompt_tokens'])} prompt and "
-        f"{describe_length(workload['completion_tokens'])} completion tokens"
-    )
+    yield f"{describe_workload(workload)} a point"
+    yield describe_load(load)
     done = sum(point["status"] == "ok" for point in points)
     if done < run["num_points_planned"]:
         yield f"{done} of {run['num_points_planned']} points measured"
@@ -71,9 +68,63 @@ def describe_machine(environment: Mapping[str, Any]) -> str:
     return f"{model or 'processor not told'}, {gpus.get('reason') or 'GPU not looked for'}"
 
 
+def describe_workload(workload: Mapping[str, Any]) -> str:
+    """Return what is asked at every point, in a few words, for any kind of workload."""
+    kind, number = workload.get("kind", "synthetic"), workload.get("num_requests")
+    told = {key: describe_length(length) for key, length in workload.items()}
+    if kind in ("sharegpt", "jsonl", "trace"):
+        name = str(workload["path"]).rpartition("/")[2]
+        what = {"sharegpt": "conversations", "jsonl": "requests", "trace": "requests"}[kind]
+        limit = f" in its first {workload['duration_s']:g} s" if workload.get("duration_s") else ""
+        answers = (
+            f" with {told['completion_tokens']} completion tokens"
+            if workload.get("completion_tokens") and kind == "sharegpt"
+            else ""
+        )
+        return f"{number or 'all'} {what} of {name}{limit}{answers}"
+    sizes = f"{told['prompt_tokens']} prompt and {told['completion_tokens']} completion tokens"
+    if kind == "mixed":
+        return (
+            f"{number} requests of {sizes}, {workload['long_share']:.0%} of them with "
+            f"{told['long_prompt_tokens']} prompt tokens"
+        )
+    if kind == "shared_prefix":
+        groups = "1 prefix" if workload["num_groups"] == 1 else f"{told['num_groups']} prefixes"
+        return f"{number} requests of {sizes} after {groups} of {told['prefix_tokens']} tokens"
+    if kind == "multi_turn":
+        return (
+            f"{told['num_tasks']} conversations of {told['num_turns']} turns, {sizes}, "
+            f"then {told['turn_tokens']} prompt tokens a turn"
+        )
+    if kind == "agent":
+        return (
+            f"{told['num_tasks']} agent tasks of {told['num_steps']} calls, {sizes}, "
+            f"then {told['step_tokens']} tokens of a tool's result a call"
+        )
+    return f"{number} requests{' for JSON' if kind == 'structured' else ''} of {sizes}"
+
+
+def describe_load(load: Mapping[str, Any]) -> str:
+    """Return how the requests are sent, in a few words."""
+    mode, limit = load.get("mode", "closed"), load.get("max_concurrency")
+    if mode == "static_batch":
+        return f"in batches of {limit}"
+    if mode == "closed":
+        return f"{limit} at a time"
+    if mode == "trace":
+        speed = load.get("speed") or 1
+        when = "when the trace did" if speed == 1 else f"{speed:g} times as fast as the trace"
+    else:
+        rates = [load.get("request_rate_per_s"), load.get("ramp_to_per_s")]
+        when = f"{' to '.join(f'{rate:g}' for rate in rates if rate is not None)} a second"
+    return f"sent {when}, at most {limit} at a time" if limit else f"sent {when}"
+
+
 def describe_length(length: Any) -> str:
     """Return a token count, or the bounds of a distribution."""
-    return f"{length['low']} to {length['high']}" if isinstance(length, Mapping) else str(length)
+    if isinstance(length, Mapping) and "low" in length:
+        return f"{length['low']} to {length['high']}"
+    return str(length)
 
 
 def list_commands(run: Mapping[str, Any], params: str) -> list[str]:

@@ -1,72 +1,53 @@
-"""Prompts of a wanted number of tokens, without a tokenizer.
+"""Requests of drawn words that have nothing to do with each other: synthetic, mixed, structured.
 
-Each word below is one token in GPT-2-like vocabularies, both at the start of a text and after a
-blank, so a prompt of n words is n tokens; a test holds the list against a real engine. A chat
-template or a begin-of-text token adds its own, which usage tells afterwards. Numbers are drawn
-from `random.Random.random()` alone, whose sequence Python promises to keep for a seed. This module
-must not know how a request is sent.
+Request i does not depend on how many there are. Lengths and bodies come from the seed; the first
+words come from the salt and the index, so that prompts of two salts, or two requests of one, part
+within these words. This module must not know how a request is sent.
 """
 
-import hashlib
-import math
-import random
+from typing import Any
 
-from labkit.params import Distribution, WorkloadParams
+from labkit.params import MixedParams, StructuredParams, SyntheticParams
+from labkit.workload.draw import draw_length, draw_words, extend_salt, seed_rng
 from labkit.workload.request import Request
+from labkit.workload.vocabulary import Vocabulary
 
-NUM_SALT_WORDS = 6
-
-_COMMON = """
-time people year way day man thing woman life child world school state family student group
-country problem hand part place case week company system program question work government
-number night point home water room mother area money story fact month lot right study book
-eye job word business issue side kind head house service friend father power hour game line
-end member law car city community name president team minute idea body information back
-parent face others level office door health person art war history party result change reason
-research girl moment air teacher force education foot boy age policy music market sense field
-plan food table land paper space season nature energy ground road town river north south east
-west summer winter spring light sound voice image letter page list data model test value
-price cost rate size form type role term deal note view step stage scene sign path rule base
-core unit user key code file text map color green blue red black white gold stone wood fire
-wind rain snow sun moon star earth sea ship train plane bridge street park farm animal dog
-cat horse bird fish tree leaf root seed flower fruit rice
-"""
-WORDS = tuple(_COMMON.split())
+SCHEMA_NAME = "answer"
 
 
-def synthesize(workload: WorkloadParams, *, seed: int, salt: str) -> list[Request]:
-    """Return `workload.num_requests` requests; request i does not depend on how many there are.
-
-    Lengths and bodies come from the seed. The first 6 words come from the salt and the index, so
-    that prompts of two salts, or two requests of one, part within these words.
-    """
+def synthesize(
+    workload: SyntheticParams | MixedParams | StructuredParams,
+    *,
+    seed: int,
+    salt: str,
+    vocabulary: Vocabulary,
+) -> list[Request]:
+    """Return `workload.num_requests` requests of one user message each."""
     requests = []
     for index in range(workload.num_requests):
-        rng = random.Random(f"labkit {seed} {index}")
-        prompt_tokens = _draw(workload.prompt_tokens, rng)
-        max_tokens = _draw(workload.completion_tokens, rng)
-        words = [WORDS[int(rng.random() * len(WORDS))] for _ in range(prompt_tokens)]
-        if salt:
-            first = _draw_salt(salt, index)[:prompt_tokens]
-            words[: len(first)] = first
-        requests.append(Request(f"r{index:05d}", " ".join(words), prompt_tokens, max_tokens))
+        rng = seed_rng(seed, index)
+        wanted = workload.prompt_tokens
+        if isinstance(workload, MixedParams) and rng.random() < workload.long_share:
+            wanted = workload.long_prompt_tokens
+        prompt_tokens = draw_length(wanted, rng)
+        max_tokens = draw_length(workload.completion_tokens, rng)
+        words = draw_words(prompt_tokens, rng, vocabulary, extend_salt(salt, index))
+        requests.append(
+            Request(
+                request_id=f"r{index:05d}",
+                messages=(("user", " ".join(words)),),
+                max_tokens=max_tokens,
+                prompt_tokens=prompt_tokens,
+                response_format=_name_format(workload),
+            )
+        )
     return requests
 
 
-def _draw_salt(salt: str, index: int) -> list[str]:
-    digest = hashlib.sha256(f"{salt}|{index}".encode()).digest()
-    pairs = (digest[2 * k : 2 * k + 2] for k in range(NUM_SALT_WORDS))
-    return [WORDS[int.from_bytes(pair, "big") % len(WORDS)] for pair in pairs]
-
-
-def _draw(count: int | Distribution, rng: random.Random) -> int:
-    if isinstance(count, int):
-        return count
-    if count.kind == "uniform":
-        return count.low + int(rng.random() * (count.high - count.low + 1))
-    assert count.mean is not None
-    assert count.stddev is not None
-    # Box-Muller: https://doi.org/10.1214/aoms/1177706645; 1 - u keeps the logarithm finite.
-    radius = math.sqrt(-2 * math.log(1 - rng.random()))
-    drawn = count.mean + count.stddev * radius * math.cos(2 * math.pi * rng.random())
-    return min(max(round(drawn), count.low), count.high)
+def _name_format(
+    workload: SyntheticParams | MixedParams | StructuredParams,
+) -> dict[str, Any] | None:
+    if not isinstance(workload, StructuredParams):
+        return None
+    schema = {"name": SCHEMA_NAME, "schema": workload.json_schema, "strict": True}
+    return {"type": "json_schema", "json_schema": schema}

@@ -1,7 +1,14 @@
-"""The first screen: grouped findings, escaped."""
+"""The first screen: grouped findings, escaped; any workload and load in few words."""
+
+import pytest
 
 from labkit.analysis.findings import Finding
-from labkit.report.opening import list_commands, make_opening
+from labkit.report.opening import (
+    describe_load,
+    describe_workload,
+    list_commands,
+    make_opening,
+)
 
 SUMMARY = {
     "run": {
@@ -25,7 +32,7 @@ def test_it_tells_what_was_measured_where() -> None:
     assert "<h1>8 is best</h1>" in page
     assert (
         "llamacpp with small.gguf \u00b7 A processor, no NVIDIA driver \u00b7 "
-        "8 requests a point, 4 at a time, 16 to 64 prompt and 32 completion tokens \u00b7 "
+        "8 requests of 16 to 64 prompt and 32 completion tokens a point \u00b7 4 at a time \u00b7 "
         "1 of 2 points measured \u00b7 begun 2026-01-02 03:04 UTC"
     ) in page
 
@@ -51,3 +58,75 @@ def test_the_commands_hold_the_params_themselves() -> None:
         "END",
         ".venv/bin/labkit run params/small-again.yaml",
     ]
+
+
+@pytest.mark.parametrize(
+    ("workload", "told"),
+    [
+        ({}, "8 requests of 64 prompt and 32 completion tokens"),
+        ({"kind": "structured"}, "8 requests for JSON of 64 prompt and 32 completion tokens"),
+        (
+            {"kind": "mixed", "long_share": 0.1, "long_prompt_tokens": {"low": 900, "high": 999}},
+            "8 requests of 64 prompt and 32 completion tokens, 10% of them with "
+            "900 to 999 prompt tokens",
+        ),
+        (
+            {"kind": "shared_prefix", "num_groups": 1, "prefix_tokens": 512},
+            "8 requests of 64 prompt and 32 completion tokens after 1 prefix of 512 tokens",
+        ),
+        (
+            {"kind": "shared_prefix", "num_groups": 4, "prefix_tokens": 512},
+            "8 requests of 64 prompt and 32 completion tokens after 4 prefixes of 512 tokens",
+        ),
+        (
+            {"kind": "multi_turn", "num_tasks": 5, "num_turns": 3, "turn_tokens": 20},
+            "5 conversations of 3 turns, 64 prompt and 32 completion tokens, "
+            "then 20 prompt tokens a turn",
+        ),
+        (
+            {"kind": "agent", "num_tasks": 5, "num_steps": 3, "step_tokens": 20},
+            "5 agent tasks of 3 calls, 64 prompt and 32 completion tokens, "
+            "then 20 tokens of a tool's result a call",
+        ),
+    ],
+)
+def test_every_drawn_workload_in_few_words(workload: dict[str, object], told: str) -> None:
+    lengths = {"num_requests": 8, "prompt_tokens": 64, "completion_tokens": 32}
+    assert describe_workload(lengths | workload) == told
+
+
+@pytest.mark.parametrize(
+    ("workload", "told"),
+    [
+        ({"kind": "sharegpt", "num_requests": 8}, "8 conversations of chats.json"),
+        (
+            {"kind": "sharegpt", "num_requests": 8, "completion_tokens": 32},
+            "8 conversations of chats.json with 32 completion tokens",
+        ),
+        ({"kind": "jsonl", "num_requests": None}, "all requests of chats.json"),
+        (
+            {"kind": "trace", "num_requests": 8, "duration_s": 60.0},
+            "8 requests of chats.json in its first 60 s",
+        ),
+    ],
+)
+def test_every_file_in_few_words(workload: dict[str, object], told: str) -> None:
+    assert describe_workload({"path": "/home/me/chats.json"} | workload) == told
+
+
+@pytest.mark.parametrize(
+    ("load", "told"),
+    [
+        ({"max_concurrency": 4}, "4 at a time"),
+        ({"mode": "static_batch", "max_concurrency": 4}, "in batches of 4"),
+        ({"mode": "open", "request_rate_per_s": 2.5}, "sent 2.5 a second"),
+        (
+            {"mode": "open", "request_rate_per_s": 2.0, "ramp_to_per_s": 8, "max_concurrency": 4},
+            "sent 2 to 8 a second, at most 4 at a time",
+        ),
+        ({"mode": "trace"}, "sent when the trace did"),
+        ({"mode": "trace", "speed": 2.0}, "sent 2 times as fast as the trace"),
+    ],
+)
+def test_every_load_in_few_words(load: dict[str, object], told: str) -> None:
+    assert describe_load(load) == told

@@ -1,0 +1,38 @@
+"""How many tokens a prompt or a completion has: a number, or a distribution to draw it from."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Tag, model_validator
+
+from labkit.params.section import PositiveFloat, PositiveInt, Section
+
+NUMBER, DISTRIBUTION = "a number", "a distribution"
+
+
+class Distribution(Section):
+    """A token count that is drawn per request, seeded, and kept within [low, high]."""
+
+    kind: Literal["uniform", "normal"]
+    low: PositiveInt
+    high: PositiveInt
+    mean: PositiveFloat | None = None
+    stddev: PositiveFloat | None = None
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> Self:
+        if self.low > self.high:
+            raise ValueError(f"low must be at most high, found {self.low} and {self.high}")
+        if (self.kind == "normal") != (self.mean is not None and self.stddev is not None):
+            raise ValueError("mean and stddev belong to kind normal, which needs both")
+        return self
+
+
+def _name_form(data: Any) -> str:
+    return DISTRIBUTION if isinstance(data, dict | Distribution) else NUMBER
+
+
+Length = Annotated[
+    Annotated[PositiveInt, Tag(NUMBER)] | Annotated[Distribution, Tag(DISTRIBUTION)],
+    Discriminator(_name_form),
+]
+"""A token count, or a distribution of it."""

@@ -1,0 +1,77 @@
+"""A file that a workload is read from: its text, its lines, and its hash.
+
+It must not know what the lines mean.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labkit.errors import ParamsError
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file as it was read."""
+
+    path: str
+    text: str
+    sha256: str
+
+
+def check_source(path: str) -> None:
+    """Raise ParamsError unless this is a file."""
+    place = Path(path).expanduser()
+    if not place.is_file():
+        found = "a folder" if place.is_dir() else "none"
+        here = "" if place.is_absolute() else f" in {Path.cwd()}"
+        raise ParamsError(f"workload.path: expected a file at {path}{here}, found {found}")
+
+
+def read_source(path: str) -> Source:
+    """Read a file of UTF-8; a relative path is looked up from the present folder."""
+    check_source(path)
+    try:
+        data = Path(path).expanduser().read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise ParamsError(f"workload.path: can't read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ParamsError(f"workload.path: expected UTF-8 in {path}, found: {error}") from None
+    if not text.strip():
+        raise ParamsError(f"workload.path: expected records in {path}, found an empty file")
+    return Source(path, text, hashlib.sha256(data).hexdigest())
+
+
+def list_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield the number of each line that is not blank, and the line."""
+    # Not splitlines: JSON may hold U+2028 and its like as they are.
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def read_objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of each line, and the JSON object on it."""
+    for number, line in list_lines(source):
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            raise refuse(source, number, f"expected JSON, found: {error}") from None
+        if not isinstance(found, dict):
+            raise refuse(source, number, f"expected a JSON object, found {shorten(found)}")
+        yield number, found
+
+
+def refuse(source: Source, number: int, told: str) -> ParamsError:
+    """Return the error for one line of a file."""
+    return ParamsError(f"{source.path} line {number}: {told}")
+
+
+def shorten(found: Any) -> str:
+    """Return a value as JSON of one line, cut where it is long."""
+    text = json.dumps(found)
+    return text if len(text) <= 60 else f"{text[:57]}..."
