@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from labkit.client.load import fire
+from labkit.client.load import Client, Order
+from labkit.client.share import count_warmup
+from labkit.client.stream import Target
 from labkit.engines import Engine, check_engine, open_engine
 from labkit.environment import describe_environment
 from labkit.errors import LabkitError, ParamsError
@@ -23,7 +25,7 @@ from labkit.plan import Point, make_plan
 from labkit.records import SCHEMA, RunFolder, create_folder, replace_json, replace_text
 from labkit.telemetry.gpu import describe_gpus
 from labkit.telemetry.sampler import Sampler, open_sources
-from labkit.workload import Request, fingerprint, generate
+from labkit.workload import check_workload, fingerprint, generate, imitate
 
 OnEvent = Callable[[dict[str, Any]], None]
 
@@ -45,6 +47,7 @@ def check_request(params: Params, reports: Path) -> list[Point]:
     plan = make_plan(params)
     checked: list[EngineParams] = []
     for point in plan:
+        check_workload(point.workload)
         if point.engine not in checked:
             check_engine(point.engine)
             checked.append(point.engine)
@@ -122,7 +125,7 @@ def _measure_points(
     run: RunFolder, params: Params, points: list[Point], emit: OnEvent, held: Running | None
 ) -> None:
     emit({"event": "run", "num_points": len(points), "at_s": time.monotonic()})
-    with contextlib.ExitStack() as stack:
+    with Client() as client, contextlib.ExitStack() as stack:
         for number, point in enumerate(points, start=1):
             began_at_s = time.monotonic()
             emit({"event": "point", "number": number, "at_s": began_at_s, **_describe_place(point)})
@@ -138,7 +141,7 @@ def _measure_points(
                     held = Running(point.engine, engine, folder / "engine.log")
                     facts["ready_at_s"] = time.monotonic()
                 facts["engine_log"] = os.path.relpath(held.log, run.path)
-                _measure_point(params, point, held.engine, folder, facts, emit)
+                _measure_point(params, point, held.engine, client, folder, facts, emit)
                 facts["status"] = "ok"
             except LabkitError as error:
                 facts |= {"status": "failed", "error": _tell(error)}
@@ -158,43 +161,58 @@ def _measure_point(
     params: Params,
     point: Point,
     engine: Engine,
+    client: Client,
     folder: Path,
     facts: dict[str, Any],
     emit: OnEvent,
 ) -> None:
     facts |= {"command": engine.command, "effective": engine.effective(), "model": engine.model}
     salt = point.point_id if point.workload.salt else ""
-    requests = generate(point.workload, seed=point.seed, salt=salt)
-    facts["workload_sha256"] = fingerprint(requests)
-
-    others: list[Request] = []
-    if point.load.num_warmup_requests:
-        few = point.workload.model_copy(update={"num_requests": point.load.num_warmup_requests})
-        others = generate(few, seed=point.seed + 1_000_003, salt=f"warm-up {point.point_id}")
-    client_pid: list[int] = []
-    sources, gpu_reason = open_sources(engine.sample, engine.pids, lambda: client_pid)
-    facts["gpu"] = {"available": gpu_reason is None, "reason": gpu_reason}
-    with Sampler(folder / "samples.jsonl", params.sampling.period_s, sources):
-        result = fire(
-            requests,
+    count = engine.count_tokens
+    traffic = generate(point.workload, seed=point.seed, salt=salt, count=count)
+    warmup = imitate(
+        traffic.requests,
+        count_warmup(point.load),
+        seed=point.seed,
+        salt=f"warm-up {point.point_id}",
+        count=count,
+    )
+    facts["workload_sha256"] = fingerprint(traffic.requests)
+    facts["traffic"] = {
+        "num_requests": len(traffic.requests),
+        "skipped": traffic.skipped,
+        "source_sha256": traffic.source_sha256,
+        "lengths_from": traffic.lengths_from,
+    }
+    order = Order(
+        requests=traffic.requests,
+        warmup=warmup,
+        target=Target(
             base_url=engine.base_url,
             model=engine.model,
             endpoint=point.workload.endpoint,
-            load=point.load,
-            api_key_env=point.engine.api_key_env,
-            extra_body=engine.request_options(),
             temperature=point.workload.temperature,
-            out=folder / "requests.jsonl",
+            extra_body=engine.request_options(),
+            timeout_s=point.load.request_timeout_s,
+        ),
+        load=point.load,
+        seed=point.seed,
+        api_key_env=point.engine.api_key_env,
+        out=folder / "requests.jsonl",
+    )
+    sources, gpu_reason = open_sources(engine.sample, engine.pids, client.pids)
+    facts["gpu"] = {"available": gpu_reason is None, "reason": gpu_reason}
+    with Sampler(folder / "samples.jsonl", params.sampling.period_s, sources):
+        result = client.fire(
+            order,
             on_progress=lambda progress: emit({"event": "requests", **asdict(progress)}),
-            check=engine.check,
-            on_start=client_pid.append,
-            warmup=others,
             on_warmup=lambda progress: emit({"event": "warmup", **asdict(progress)}),
+            check=engine.check,
         )
     facts |= {
         "load_started_at_s": result.started_at_s,
         "load_ended_at_s": result.ended_at_s,
-        "client_cpu_s": result.client_cpu_s,
+        "client": result.client,
     }
 
 
@@ -240,7 +258,8 @@ def _describe(point: Point) -> dict[str, Any]:
         "ready_at_s": None,
         "load_started_at_s": None,
         "load_ended_at_s": None,
-        "client_cpu_s": None,
+        "traffic": None,
+        "client": None,
     }
 
 

@@ -6,6 +6,7 @@ Pure. It must not know how a request is sent.
 import math
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 
 from labkit.errors import ParamsError
 from labkit.params import LoadParams
@@ -56,6 +57,6 @@ def _read_offsets(load: LoadParams, tasks: Sequence[Sequence[Request]]) -> list[
             "expected time stamps in the workload for load.mode trace, found none; "
             "take workload.kind trace, or load.mode open with a rate"
         )
-    if any(after < before for before, after in zip(stamped, stamped[1:], strict=False)):
+    if any(after < before for before, after in pairwise(stamped)):
         raise ParamsError("expected time stamps that rise, found one that falls; sort the trace")
     return stamped

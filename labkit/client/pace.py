@@ -16,6 +16,8 @@ AHEAD_S = 0.03
 """How long before it is due a request is built and its connection opened."""
 BUILD_S = 0.002
 """What building one request may take where many are due at one moment."""
+STAGGER_S = 0.001
+"""Between the first requests of a closed load, which nobody asked to come in one burst."""
 
 Task = TypeVar("Task")
 Run = Callable[[Task, float], Awaitable[None]]

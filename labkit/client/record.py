@@ -15,9 +15,7 @@ MAX_MESSAGE_CHARS = 2000
 EVENTS_AT_ONCE = 32
 
 
-async def describe(
-    exchange: Exchange, redact: Callable[[str], str]
-) -> tuple[dict[str, Any], str]:
+async def describe(exchange: Exchange, redact: Callable[[str], str]) -> tuple[dict[str, Any], str]:
     """Return the record of one exchange, as requests.jsonl holds it, and the text that came.
 
     It yields to the event loop between groups of events, so that a long answer cannot delay the

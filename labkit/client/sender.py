@@ -16,7 +16,7 @@ from openai import AsyncOpenAI
 from labkit.client.exchange import Exchange
 from labkit.client.pace import pace_batches, pace_closed, pace_open
 from labkit.client.record import describe
-from labkit.client.stream import Messages, Target, send
+from labkit.client.stream import Target, send
 from labkit.records import JsonlWriter
 from labkit.workload import Request
 
@@ -121,20 +121,16 @@ class Sender:
         """Append the record of each request as it ends, and tell the counts."""
         told_at_s = started_at_s
         while (ended := await self._ended.get()) is not None:
-            record = ended
-            if isinstance(ended, Exchange):
-                record, _ = await describe(ended, self._redact)
+            record = (
+                (await describe(ended, self._redact))[0] if isinstance(ended, Exchange) else ended
+            )
             writer.write(record)
             self._counts["num_done"] += 1
             self._counts["num_error"] += record["status"] == "error"
             self._counts["completion_tokens"] += record["completion_tokens"] or 0
             if (now_s := time.monotonic()) - told_at_s >= PROGRESS_PERIOD_S:
                 told_at_s = now_s
-                self._tell(now_s - started_at_s)
-
-    def _tell(self, elapsed_s: float) -> None:
-        if self._job["event"]:
-            self._emit(self._job["event"], **self._counts, elapsed_s=elapsed_s)
+                self._emit("progress", **self._counts)
 
     async def _watch(self) -> None:
         """Note how late a tick of the event loop comes: so late may any stamp be."""

@@ -36,6 +36,7 @@ class Target:
     endpoint: str
     temperature: float
     extra_body: Mapping[str, Any]
+    """Fields that make a completion exactly max_tokens long."""
     timeout_s: float
 
 
@@ -91,7 +92,10 @@ async def send(
 
 
 def build_body(target: Target, request: Request, messages: Messages) -> dict[str, Any]:
-    """Return the JSON body: `messages` as chat has them, or their contents joined by a blank."""
+    """Return the JSON body: `messages` as chat has them, or their contents joined by a blank.
+
+    `target.extra_body` fixes the length, so it is left out where a format decides it.
+    """
     body: dict[str, Any] = {
         "model": target.model,
         "max_tokens": request.max_tokens,
@@ -104,7 +108,8 @@ def build_body(target: Target, request: Request, messages: Messages) -> dict[str
     else:
         body["prompt"] = " ".join(content for _, content in messages)
     if request.response_format is not None:
-        body["response_format"] = request.response_format
+        # a grammar decides the length, and an engine that is told to ignore it as well may fail
+        return body | {"response_format": request.response_format}
     return body | dict(target.extra_body)
 
 

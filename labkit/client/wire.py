@@ -32,7 +32,7 @@ class Wire(httpx2.AsyncBaseTransport):
         """
         exchange = current.get()
         reply = Reply(exchange)
-        body = b"".join([part async for part in request.stream])
+        body = await request.aread()
         await self._connect(request, reply)
         try:
             reply.send_when_due(_frame(request) + body)

@@ -70,6 +70,10 @@ def emit(event: str, **fields: Any) -> None:
     os.write(1, json.dumps({"event": event, **fields}).encode() + b"\n")
 
 
+def _ignore(event: str, **fields: Any) -> None:
+    pass
+
+
 async def _warm() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -83,9 +87,9 @@ async def _warm() -> None:
         target = {"base_url": url, "model": "m", "endpoint": "completions", "temperature": 0.0,
                   "extra_body": {}, "timeout_s": 5.0}  # fmt: skip
         job = {"target": target, "mode": "closed", "tasks": [_WARM_TASK] * 3, "begins_s": [0.0],
-               "limit": None, "out": os.devnull, "event": None}  # fmt: skip
+               "limit": None, "out": os.devnull}  # fmt: skip
         client = make_client(url, None)
-        await Sender(job, client, str, emit).run(time.monotonic())
+        await Sender(job, client, str, _ignore).run(time.monotonic())
         await client.close()
 
 

@@ -3,7 +3,7 @@
 An engine must not know the load, the plan or the records; whoever opens one gets it ready.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -38,6 +38,10 @@ class Engine(Protocol):
 
     def request_options(self) -> dict[str, Any]:
         """Return the fields of a request body that fix the length of a completion."""
+
+    @property
+    def count_tokens(self) -> Callable[[str], int] | None:
+        """What counts the tokens of a text in the model's vocabulary, None where it can't tell."""
 
     def pids(self) -> list[int]:
         """Return its whole process tree."""

@@ -6,11 +6,13 @@ It must not keep an API key: the key is read from the environment variable when 
 import os
 import urllib.error
 import urllib.parse
+from collections.abc import Callable
 from typing import Any
 
 from labkit.engines.scrape import (
     ERRORS,
     Sample,
+    count_tokens,
     empty_sample,
     get_json,
     get_text,
@@ -70,6 +72,23 @@ class EndpointEngine:
     def request_options(self) -> dict[str, Any]:
         """Return what fixes a completion's length, where the server is known to have it."""
         return {"ignore_eos": True} if self._flavour else {}
+
+    @property
+    def count_tokens(self) -> Callable[[str], int] | None:
+        """What counts tokens through the server, None for one that has no way to ask."""
+        if self._flavour is None:
+            return None
+        try:
+            self._count("a")
+        except (*ERRORS, KeyError, TypeError):
+            return None
+        return self._count
+
+    def _count(self, text: str) -> int:
+        key = read_key(self._key_env)
+        return count_tokens(
+            self._root, text, flavour=str(self._flavour), model=self.model, api_key=key
+        )
 
     def pids(self) -> list[int]:
         """Return nothing: the process is not ours, and may be on another machine."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from labkit.engines.model import find_model, name_model
 from labkit.engines.process import HOST, EngineProcess, check_port, choose_port, start
-from labkit.engines.scrape import ERRORS, Sample, get_json, get_text, map_llamacpp
+from labkit.engines.scrape import ERRORS, Sample, count_tokens, get_json, get_text, map_llamacpp
 from labkit.environment import count_cores
 from labkit.errors import EngineError, ParamsError
 from labkit.params import EngineParams
@@ -102,6 +102,13 @@ class LlamaCppEngine:
     def request_options(self) -> dict[str, Any]:
         """Return what makes a completion exactly max_tokens long."""
         return {"ignore_eos": True}
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens a text has for its model; raises EngineError if it can't tell."""
+        try:
+            return count_tokens(self._root, text, flavour="llamacpp", model=self.model)
+        except ERRORS as error:
+            raise self._explain("/tokenize", error) from None
 
     def pids(self) -> list[int]:
         """Return the pids of the server and its descendants."""

@@ -33,10 +33,19 @@ ERRORS = (OSError, http.client.HTTPException, ValueError)
 """What get_text and get_json raise when nobody answers, or with something else than asked for."""
 
 
-def get_text(url: str, *, timeout_s: float = 5.0, api_key: str | None = None) -> str:
-    """GET a page; raises urllib's HTTPError for a status that is not 2xx, else one of ERRORS."""
+def get_text(
+    url: str, *, timeout_s: float = 5.0, api_key: str | None = None, body: Any = None
+) -> str:
+    """GET a page, or POST a JSON body to it, and return what came.
+
+    Raises urllib's HTTPError for a status that is not 2xx, else one of ERRORS.
+    """
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    request = urllib.request.Request(url, headers=headers)
+    data = None
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+        data = json.dumps(body).encode()
+    request = urllib.request.Request(url, data=data, headers=headers)
     handlers: list[urllib.request.BaseHandler] = []
     if urllib.parse.urlsplit(url).hostname in LOOPBACK:
         handlers.append(urllib.request.ProxyHandler({}))
@@ -51,6 +60,22 @@ def get_text(url: str, *, timeout_s: float = 5.0, api_key: str | None = None) ->
 def get_json(url: str, *, timeout_s: float = 5.0, api_key: str | None = None) -> Any:
     """GET a JSON document; raises as get_text does."""
     return json.loads(get_text(url, timeout_s=timeout_s, api_key=api_key))
+
+
+def count_tokens(
+    root: str, text: str, *, flavour: str, model: str, api_key: str | None = None
+) -> int:
+    """Return how many tokens a text has for the model of a server, special tokens not counted.
+
+    llama.cpp and vLLM both have /tokenize, with fields of their own. Raises as get_text does.
+    """
+    body = (
+        {"content": text, "add_special": False}
+        if flavour == "llamacpp"
+        else {"model": model, "prompt": text, "add_special_tokens": False}
+    )
+    told = json.loads(get_text(f"{root}/tokenize", api_key=api_key, body=body, timeout_s=30.0))
+    return len(told["tokens"])
 
 
 def parse_metrics(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:

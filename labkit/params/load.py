@@ -49,7 +49,10 @@ class LoadParams(Section):
     @model_validator(mode="after")
     def _check_mode(self) -> Self:
         for name, modes in BELONGS.items():
-            if self.mode not in modes and getattr(self, name) != type(self).model_fields[name].default:
+            if (
+                self.mode not in modes
+                and getattr(self, name) != type(self).model_fields[name].default
+            ):
                 raise ValueError(f"{name} belongs to mode {' or '.join(modes)}, not to {self.mode}")
         if self.mode in ("closed", "static_batch") and self.max_concurrency is None:
             raise ValueError(f"mode {self.mode} needs max_concurrency")
