@@ -145,7 +145,7 @@ class Client:
         workers = self._workers.take(num_workers, make_redact(key), order.out)
         workers.arm(shares, check)
         at_once = max(len(share.get("begins_s", [])) for share in shares)
-        started_at_s = time.monotonic() + LEAD_S + BUILD_S * at_once
+        started_at_s = round(time.monotonic() + LEAD_S + BUILD_S * at_once, 6)
 
         counts: list[dict[str, Any]] = [{} for _ in shares]
 
@@ -162,12 +162,13 @@ class Client:
             counts[index] = event
             if event["event"] == "progress":
                 tell(progress())
-        ended = progress()
+        ended_at_s = max(one["ended_at_s"] for one in counts)
+        ended = dataclasses.replace(progress(), elapsed_s=ended_at_s - started_at_s)
         tell(ended)
         stalls = [one["stall_s"] for one in counts]
         return LoadResult(
             started_at_s=started_at_s,
-            ended_at_s=max(one["ended_at_s"] for one in counts),
+            ended_at_s=ended_at_s,
             num_done=ended.num_done,
             num_error=ended.num_error,
             client={

@@ -12,7 +12,6 @@ import gc
 import json
 import os
 import resource
-import sys
 import threading
 import time
 from typing import Any
@@ -41,8 +40,11 @@ async def _serve() -> None:
     loop, orders = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
 
     def listen() -> None:
-        for line in sys.stdin.buffer:
-            loop.call_soon_threadsafe(orders.put_nowait, json.loads(line))
+        rest = b""
+        while piece := os.read(0, 1 << 20):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                loop.call_soon_threadsafe(orders.put_nowait, json.loads(line))
         os._exit(3)
 
     threading.Thread(target=listen, daemon=True).start()

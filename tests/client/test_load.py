@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import psutil
 import pytest
 from scripted import Call, answer, serve
 
-from labkit.client.load import LoadResult, Progress, fire
+from labkit.client.load import Client, LoadResult, Order, Progress
+from labkit.client.stream import Target
 from labkit.errors import EngineError, LabkitError, ParamsError
 from labkit.params import LoadParams
 from labkit.records import read_jsonl
@@ -24,24 +26,37 @@ async def hang(call: Call) -> None:
 
 
 def make_requests(count: int, max_tokens: int = 4) -> list[Request]:
-    return [Request(f"r{index:05d}", "time people", 2, max_tokens) for index in range(count)]
+    return [
+        Request(f"r{index:05d}", (("user", "time people"),), max_tokens, 2)
+        for index in range(count)
+    ]
 
 
-def go(url: str, out: Path, requests: list[Request], **changes: Any) -> LoadResult:
+def go(
+    url: str,
+    out: Path,
+    requests: list[Request],
+    *,
+    on_start: Callable[[int], None] = lambda pid: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_warmup: Callable[[Progress], None] = lambda progress: None,
+    check: Callable[[], None] = lambda: None,
+    **changes: Any,
+) -> LoadResult:
     options: dict[str, Any] = {
-        "base_url": url,
-        "model": "m",
-        "endpoint": "completions",
-        "load": LoadParams(max_concurrency=3, request_timeout_s=5.0),
+        "requests": requests,
+        "warmup": [],
+        "target": Target(url, "m", "completions", 0.0, {}, 5.0),
+        "load": LoadParams(max_concurrency=3),
+        "seed": 1,
         "api_key_env": None,
-        "extra_body": {},
-        "temperature": 0.0,
         "out": out,
-        "on_progress": lambda progress: None,
-        "check": lambda: None,
-        "on_start": lambda pid: None,
     }
-    return fire(requests, **options | changes)
+    with Client() as client:
+        on_start(client.pids()[0])
+        return client.fire(
+            Order(**options | changes), on_progress=on_progress, on_warmup=on_warmup, check=check
+        )
 
 
 def test_every_request_gets_one_record(tmp_path: Path) -> None:
@@ -58,7 +73,9 @@ def test_every_request_gets_one_record(tmp_path: Path) -> None:
     assert (result.num_done, result.num_error) == (10, 0)
     assert result.started_at_s <= min(r["intended_at_s"] for r in records)
     assert max(r["finished_at_s"] for r in records) <= result.ended_at_s <= time.monotonic()
-    assert 0 < result.client_cpu_s < 5
+    assert 0 < result.client["cpu_s"] == result.client["max_worker_cpu_s"] < 5
+    assert result.client["num_workers"] == 1
+    assert result.client["stall_s"]["n"] >= 1
     elapsed_s = result.ended_at_s - result.started_at_s
     assert told[-1] == Progress(10, 0, 10, 40, pytest.approx(elapsed_s))
     assert len(pids) == 1
@@ -180,22 +197,18 @@ def test_the_key_is_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "canary-123" not in out.read_text()
 
 
-def test_no_requests_end_at_once(tmp_path: Path) -> None:
-    with serve(hang) as server:
-        result = go(server.url, tmp_path / "requests.jsonl", [])
-    assert (result.num_done, result.num_error) == (0, 0)
-
-
 PARENT = """
 import json, sys
 from pathlib import Path
-from labkit.client.load import fire
+from labkit.client.load import Client, Order
+from labkit.client.stream import Target
 from labkit.params import LoadParams
 from labkit.workload import Request
-fire([Request("r", "time", 1, 1)], base_url=sys.argv[1], model="m", endpoint="completions",
-     load=LoadParams(max_concurrency=1), api_key_env=None, extra_body={}, temperature=0.0,
-     out=Path(sys.argv[2]), on_progress=print, check=lambda: None,
-     on_start=lambda pid: print(json.dumps(pid), flush=True))
+with Client() as client:
+    print(json.dumps(client.pids()[0]), flush=True)
+    client.fire(Order([Request("r", (("user", "time"),), 1, 1)], [],
+        Target(sys.argv[1], "m", "completions", 0.0, {}, 5.0), LoadParams(max_concurrency=1), 1,
+        None, Path(sys.argv[2])), on_progress=print, check=lambda: None)
 """
 
 

@@ -7,11 +7,21 @@ from typing import Any
 import pytest
 from scripted import DONE, HEAD, Call, answer, delta, event, serve, text, usage
 
-from labkit.client.stream import describe, is_loopback, make_client, make_redact, send
+from labkit.client.exchange import Exchange
+from labkit.client.record import describe
+from labkit.client.stream import (
+    Target,
+    build_body,
+    is_loopback,
+    make_client,
+    make_redact,
+    send,
+)
 from labkit.workload import Request
 
-NAMES = """request_id intended_at_s sent_at_s headers_at_s first_token_at_s last_token_at_s
-finished_at_s chunk_at_s prompt_tokens completion_tokens cached_tokens tokens_source
+NAMES = """request_id task_id step intended_at_s released_at_s sent_at_s headers_at_s
+first_token_at_s last_token_at_s finished_at_s
+chunk_at_s prompt_tokens completion_tokens cached_tokens tokens_source
 finish_reason status error_kind error_message http_status"""
 FIELDS = NAMES.split()
 
@@ -23,21 +33,17 @@ def ask(
     endpoint: str = "completions",
     timeout_s: float = 5.0,
     api_key: str | None = None,
+    wait_s: float = 0.0,
 ) -> tuple[dict[str, Any], Call | None]:
     async def once(base_url: str) -> dict[str, Any]:
         client = make_client(base_url, api_key)
-        exchange = await send(
-            client,
-            Request("r00000", "time people year", 3, 4),
-            model="m",
-            endpoint=endpoint,
-            temperature=0.0,
-            extra_body={"ignore_eos": True},
-            timeout_s=timeout_s,
-            intended_at_s=time.monotonic(),
-        )
+        target = Target(base_url, "m", endpoint, 0.0, {"ignore_eos": True}, timeout_s)
+        now_s = time.monotonic()
+        request = Request("r00000", (("user", "time people year"),), 4, 3)
+        exchange = Exchange(request.request_id, now_s, now_s + wait_s)
+        await send(client, target, request, request.messages, exchange)
         await client.close()
-        return await describe(exchange, make_redact(api_key))
+        return (await describe(exchange, make_redact(api_key)))[0]
 
     if script is None:
         assert url is not None
@@ -65,7 +71,7 @@ def test_a_good_answer_is_a_whole_record() -> None:
     assert len(record["chunk_at_s"]) == 4
     assert (record["prompt_tokens"], record["completion_tokens"]) == (3, 4)
     assert (record["cached_tokens"], record["tokens_source"]) == (0, "usage")
-    stamps = ("intended", "sent", "headers", "first_token", "last_token", "finished")
+    stamps = ("intended", "released", "sent", "headers", "first_token", "last_token", "finished")
     ordered = [record[f"{name}_at_s"] for name in stamps]
     assert ordered == sorted(ordered)
 
@@ -210,7 +216,7 @@ def test_a_server_that_hangs_up_or_is_not_there() -> None:
     record, _ = ask(None, url=url)
     assert record["error_kind"] == "connect"
     assert record["http_status"] is None
-    assert record["sent_at_s"] is not None
+    assert record["sent_at_s"] is None, "nothing was sent"
 
 
 @pytest.mark.parametrize("pieces", [(), (text("a"),)], ids=["before", "within"])
@@ -252,3 +258,26 @@ def test_which_hosts_are_this_machine() -> None:
     here = ["http://localhost:1/v1", "http://127.0.0.2", "http://[::1]:8000", "http://0.0.0.0:1"]
     assert all(is_loopback(url) for url in here)
     assert not any(is_loopback(url) for url in ["http://127.example.com", "https://10.0.0.1", ""])
+
+
+def test_a_request_is_built_and_connected_before_it_is_due() -> None:
+    record, call = ask(answer, wait_s=0.3)
+    assert call is not None
+    assert record["released_at_s"] == pytest.approx(record["intended_at_s"] + 0.3, abs=1e-5)
+    assert 0 <= record["sent_at_s"] - record["released_at_s"] < 0.02
+    assert call.sent_at_s[0] >= record["sent_at_s"]
+
+
+def test_a_format_is_sent_and_then_nothing_fixes_the_length() -> None:
+    target = Target("http://127.0.0.1/v1", "m", "chat", 0.0, {"ignore_eos": True}, 1.0)
+    wanted = {"type": "json_object"}
+    request = Request("r", (("user", "a"),), 4, 1, response_format=wanted)
+    body = build_body(target, request, request.messages)
+    assert body["response_format"] == wanted
+    assert "ignore_eos" not in body
+
+
+def test_completions_take_the_contents_joined_by_a_blank() -> None:
+    target = Target("http://127.0.0.1/v1", "m", "completions", 0.0, {}, 1.0)
+    request = Request("r", (("system", "a b"), ("user", "c")), 4, 3)
+    assert build_body(target, request, request.messages)["prompt"] == "a b c"
