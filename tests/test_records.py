@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from array import array
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from labkit.records import (
     create_folder,
     list_runs,
     read_jsonl,
+    read_requests,
     replace_json,
 )
 
@@ -44,6 +46,26 @@ def test_a_line_cut_by_a_kill_costs_that_line_alone(tmp_path: Path) -> None:
     assert read_jsonl(path) == [{"a": 1}, {"a": 3}]
 
 
+def test_stamps_of_chunks_are_packed_as_they_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "requests.jsonl"
+    stamps = [0.1 + 0.2, 1e5 / 3]
+    rows = [
+        {"request_id": "a", "chunk_at_s": stamps, "chunk_tokens": [1, 2]},
+        {"request_id": "b", "chunk_at_s": []},
+        {"request_id": "c", "chunk_at_s": None, "chunk_tokens": [None]},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + '\n{"request_id": "torn", "chu')
+    first, empty, none = read_requests(path)
+    assert first == {
+        **rows[0],
+        "chunk_at_s": array("d", stamps),
+        "chunk_tokens": array("d", [1, 2]),
+    }
+    assert len(empty["chunk_at_s"]) == 0
+    assert none == rows[2]
+    assert read_requests(tmp_path / "none.jsonl") == []
+
+
 def test_nan_is_refused_and_the_old_document_stays(tmp_path: Path) -> None:
     path = tmp_path / "document.json"
     replace_json(path, {"a": 1})
@@ -63,6 +85,29 @@ def test_points_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
         run.point_folder(point_id).mkdir(parents=True)
         replace_json(run.point_folder(point_id) / "point.json", {"point_id": point_id})
     assert [records.point_id for records in run.points()] == ["000-a", "001-b"]
+
+
+def test_points_are_read_when_asked_for_and_not_kept(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    for point_id in ("000-a", "001-b"):
+        run.point_folder(point_id).mkdir(parents=True)
+        replace_json(run.point_folder(point_id) / "point.json", {"status": "running"})
+    points = run.points()
+    replace_json(run.point_folder("001-b") / "point.json", {"status": "ok"})
+    assert points[-1].point == {"status": "ok"}
+    assert [records.point_id for records in points[:1]] == ["000-a"]
+    assert points[0] is not points[0]
+    with pytest.raises(IndexError):
+        points[2]
+
+
+def test_a_point_knows_the_ceiling_of_the_client(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    run.point_folder("000-a").mkdir(parents=True)
+    replace_json(run.point_folder("000-a") / "point.json", {"status": "ok"})
+    assert run.points()[0].headroom is None
+    run.update_manifest(headroom={"chunks_per_s": 9.0}, headroom_reason=None)
+    assert run.points()[0].headroom == {"chunks_per_s": 9.0}
 
 
 def test_a_run_that_nobody_holds_was_interrupted(tmp_path: Path) -> None:

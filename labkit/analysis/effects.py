@@ -1,7 +1,7 @@
 """What a swept variable does to throughput and latency, in sentences with numbers.
 
-It claims no difference that repeats (or, with one repeat, the 10 % rule) do not resolve. It must
-not know about validity, the SLO or the queue.
+It claims no difference that repeats (or, with one repeat, the 10 % rule) do not resolve, and puts
+the verdict beside the numbers. It must not judge a point, nor know about the SLO or the queue.
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from labkit.analysis import words
-from labkit.analysis.pool import Group, contrast, in_order, rank, ties
+from labkit.analysis.pool import Group, contrast, in_order, rank, tell_verdict, ties
+from labkit.analysis.schedule import name_latency
 from labkit.analysis.statistics import mean_interval
 
 OUTPUT = "output_throughput_tokens_per_s"
-LATENCIES = {
-    "ttft_s.p95": "P95 TTFT",
-    "tpot_s.p95": "P95 TPOT",
-    "e2e_latency_s.p95": "P95 end-to-end latency",
-}
+LATENCIES = {"ttft_s": "TTFT", "tpot_s": "TPOT", "e2e_latency_s": "end-to-end latency"}
+CLOCK = "Latencies count from the intended time of a request, waits included."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +28,27 @@ class Finding:
     variable: str | None = None
 
 
+def choose_latencies(pooled: Sequence[Group]) -> dict[str, str]:
+    """Return the P95 fields to compare and their labels; with a schedule, from intended times."""
+    rows = [row for one in pooled for row in one.rows]
+    return {f"{name_latency(name, rows)}.p95": f"P95 {told}" for name, told in LATENCIES.items()}
+
+
+def tell_clock(pooled: Sequence[Group]) -> str:
+    """Return where latencies begin, with a blank before it; nothing where it is the send."""
+    return f" {CLOCK}" if any("intended" in field for field in choose_latencies(pooled)) else ""
+
+
 def single(group: Group) -> Finding:
     """Say what the only value of a sweep gives."""
     parts = [f"{words.per_second(group.mean(OUTPUT) or 0.0, 'tokens')} of output"]
     parts += [
         f"a {label} of {words.seconds(value)}"
-        for field, label in LATENCIES.items()
+        for field, label in choose_latencies([group]).items()
         if (value := group.mean(field)) is not None
     ]
     text = f"{group.name} gives {words.join(parts)}. One value alone cannot show an effect."
+    text += f"{tell_clock([group])} {tell_verdict([group])}"
     return Finding(f"Only {group.name} was measured", text, "unknown", group.variable)
 
 
@@ -50,7 +60,8 @@ def throughput(ranked: Sequence[Group]) -> Finding:
         low, high = worst.mean(OUTPUT) or 0.0, best.mean(OUTPUT) or 0.0
         text = (
             f"All {len(ranked)} values give between {words.number(low)} and "
-            f"{words.per_second(high, 'tokens')}: which one is best can't be told from this run."
+            f"{words.per_second(high, 'tokens')}: which one is best can't be told from this run. "
+            f"{tell_verdict(ranked)}"
         )
         return Finding(f"{short} makes no resolved difference", text, "unknown", best.variable)
     rate = words.per_second(best.mean(OUTPUT) or 0.0, "tokens")
@@ -59,13 +70,14 @@ def throughput(ranked: Sequence[Group]) -> Finding:
         verb = "gives" if len(tied) == 1 else "give"
         names = words.join([one.label for one in in_order(tied)])
         text += f" {names} {verb} nearly as much and can't be told apart from it."
+    text += f" {tell_verdict([best, worst, *tied])}"
     return Finding(f"{best.name} gives the most output", text, "result", best.variable)
 
 
 def cost(base: Group, best: Group) -> list[Finding]:
     """Say how the latencies change from the value of lowest throughput to the best one."""
     parts, worse, better = [], [], []
-    for field, label in LATENCIES.items():
+    for field, label in choose_latencies([base, best]).items():
         if not base.series(field) or not best.series(field):
             continue
         found = contrast(base, best, field)
@@ -81,6 +93,7 @@ def cost(base: Group, best: Group) -> list[Finding]:
     if not parts:
         return []
     text = f"Against {base.name}, the lowest in throughput: {'; '.join(parts)}."
+    text += f"{tell_clock([base, best])} {tell_verdict([base, best])}"
     if worse:
         title = f"{best.name} costs {words.join(worse)}"
     elif better:
@@ -93,7 +106,7 @@ def cost(base: Group, best: Group) -> list[Finding]:
 def latency(pooled: Sequence[Group]) -> list[Finding]:
     """Say which value gives the lowest P95 of each latency."""
     sentences, titles, variable = [], [], pooled[0].variable
-    for field, label in LATENCIES.items():
+    for field, label in choose_latencies(pooled).items():
         ranked = rank(pooled, field, highest=False)
         if not ranked:
             sentences.append(f"{label} was not measured ({pooled[0].reason(field)}).")
@@ -110,10 +123,11 @@ def latency(pooled: Sequence[Group]) -> list[Finding]:
             names = words.join([one.label for one in in_order(tied)])
             text += f"; {names} can't be told apart from it"
         sentences.append(text + ".")
+    text = f"{' '.join(sentences)}{tell_clock(pooled)} {tell_verdict(pooled)}"
     if not titles:
         title = f"Latency: no resolved effect of {words.short(variable)}"
-        return [Finding(title, " ".join(sentences), "unknown", variable)]
-    return [Finding(f"Lowest {words.join(titles)}", " ".join(sentences), "result", variable)]
+        return [Finding(title, text, "unknown", variable)]
+    return [Finding(f"Lowest {words.join(titles)}", text, "result", variable)]
 
 
 def times(base: Group, best: Group) -> str:

@@ -1,7 +1,8 @@
 """What a run shows, in sentences with numbers: what is best, what it costs, what stays unknown.
 
 It reads a summary and nothing else. It never claims a difference that repeats (or, with one repeat,
-the 10 % rule) do not resolve, and it names every point that it leaves out.
+the 10 % rule) do not resolve, it names every point that it leaves out, and it puts the verdict
+beside the numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +19,20 @@ from labkit.analysis.effects import (
     throughput,
     times,
 )
-from labkit.analysis.pool import Group, groups, in_order, rank, ties, variables
+from labkit.analysis.pool import (
+    Group,
+    groups,
+    in_order,
+    rank,
+    tell_verdict,
+    ties,
+    variables,
+)
 from labkit.analysis.statistics import SINGLE_RUN_RESOLUTION
 
 __all__ = ["Finding", "conclude", "headline"]
+
+MIN_SLOT_WAIT_S = 0.001
 
 Summary = Mapping[str, Any]
 
@@ -51,10 +62,12 @@ def _line(pooled: Sequence[Group]) -> str:
     best, worst = ranked[0], ranked[-1]
     rate = words.per_second(best.mean(OUTPUT) or 0.0, "tokens")
     if len(ranked) == 1:
-        return f"{best.name} gives {rate}"
+        return f"{best.name} gives {rate} {tell_verdict([best])}"
     if len(ties(ranked, OUTPUT)) == len(ranked) - 1:
-        return f"{words.short(best.variable)} makes no resolved difference to throughput"
-    return f"{best.name} gives the most output: {rate}{times(worst, best)}"
+        told = f"{words.short(best.variable)} makes no resolved difference to throughput"
+        return f"{told} {tell_verdict(ranked)}"
+    told = f"{best.name} gives the most output: {rate}{times(worst, best)}"
+    return f"{told} {tell_verdict([best, worst])}"
 
 
 def _sweep(pooled: Sequence[Group], variable: str | None) -> list[Finding]:
@@ -105,7 +118,14 @@ def _pressure(best: Group, subject: str) -> list[Finding]:
     preempted = best.mean("num_preemptions")
     if preempted:
         sentences.append(f"Preemptions in a run: {words.number(preempted)}.")
+    slots = best.mean("slot_wait_s.p95")
+    if slots is not None and slots > MIN_SLOT_WAIT_S:
+        sentences.append(
+            f"Before they reach the engine, requests wait for a slot: P95 {words.seconds(slots)}."
+        )
     measured = waiting is not None or usage is not None
+    if measured:
+        sentences.append(tell_verdict([best]))
     title = "Queue and KV cache" if subject == "It" else f"Queue and KV cache at {subject}"
     kind: Literal["result", "unknown"] = "result" if measured else "unknown"
     return [Finding(title, " ".join(sentences), kind, best.variable)]
@@ -116,17 +136,17 @@ def _slo(pooled: Sequence[Group]) -> list[Finding]:
     if not ranked:
         return []
     best, variable = ranked[0], ranked[0].variable
-    limits = {f"{name}.p95": limit for name, limit in (best.rows[0].get("slo") or {}).items()}
+    limits = best.rows[0].get("slo") or {}
     told = words.join(
         [
-            f"{LATENCIES[field].removeprefix('P95 ')} up to {words.seconds(limit)}"
-            for field, limit in limits.items()
-            if field in LATENCIES
+            f"{LATENCIES[name]} up to {words.seconds(limit)}"
+            for name, limit in limits.items()
+            if name in LATENCIES
         ]
     )
     goodput = best.mean("goodput_per_s") or 0.0
     if goodput == 0:
-        text = f"No request at any value met the SLO ({told})."
+        text = f"No request at any value met the SLO ({told}). {tell_verdict(ranked)}"
         return [Finding("The SLO is never met", text, "warning", variable)]
     share = best.mean("slo_attainment")
     text = f"{best.name} serves {words.per_second(goodput, 'requests')} within the SLO ({told})"
@@ -134,12 +154,12 @@ def _slo(pooled: Sequence[Group]) -> list[Finding]:
     tied = ties(ranked, "goodput_per_s")
     if tied and len(tied) == len(ranked) - 1:
         title = f"Goodput: no resolved effect of {words.short(variable)}"
-        return [
-            Finding(title, f"{text} The other values can't be told apart.", "unknown", variable)
-        ]
+        text += f" The other values can't be told apart. {tell_verdict(ranked)}"
+        return [Finding(title, text, "unknown", variable)]
     if tied:
         names = words.join([one.label for one in in_order(tied)])
         text += f" {names} can't be told apart from it."
+    text += f" {tell_verdict([best, *tied])}"
     title = f"{best.name} {'meets' if len(ranked) == 1 else 'best meets'} the SLO"
     return [Finding(title, text, "result", variable)]
 

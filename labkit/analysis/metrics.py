@@ -6,19 +6,47 @@ tpot_s          (last token - first token) / (completion tokens - tokens in the 
                 None for a request whose text came in one chunk: it has no gap to measure.
 itl_s           the gaps between chunks, all requests pooled. A chunk may hold several tokens.
 e2e_latency_s   last token - send.
+ttft_intended_s, e2e_latency_intended_s     the same from the moment that the schedule meant the
+                request to be sent, so the wait for a slot and the client's own lag are in them.
+                Open loop and trace only: a closed loop and a static batch have no such moment.
+slot_wait_s     released - intended: the wait for one of max_concurrency slots. Open loop and trace.
+send_lag_s      sent - released: what the client itself took, over all requests that were sent.
+task_latency_s  first send - last token of a task, over tasks whose every step is ok.
 duration_s      first request sent - last request finished, failed requests included.
 request_throughput_per_s            ok requests / duration_s.
 output_throughput_tokens_per_s      completion tokens of ok requests / duration_s.
 total_throughput_tokens_per_s       prompt and completion tokens of ok requests / duration_s.
+steady_output_throughput_tokens_per_s   completion tokens of ok requests that came inside the
+                steady window / its length; each chunk counts at its own stamp, with an equal share
+                of its request's tokens unless `chunk_tokens` tells. None where the window is under
+                a tenth of duration_s.
+steady_window_s how long the load was full. Closed loop and static batch: from the moment at which
+                max_concurrency requests are in flight to the first slot left idle for good, told
+                only if 90 % of the slots were in use on average. Open loop and trace: from the
+                first to the last intended time.
+latency_drift   the median end-to-end latency (from the intended time, if there is one) of the first
+                and the second half of the requests begun in the steady window, in the order sent,
+                with the two-sided p_value of Spearman's rank correlation of latency and order. Of a
+                task only the first step counts. None below 20 requests.
+offered_rate_per_s      (requests - 1) / (last - first intended time). Open loop and trace.
+achieved_rate_per_s     (requests sent - 1) / (last - first send). Open loop and trace.
+released_span_s, sent_span_s    first to last release, and first to last send. Open loop and trace.
 goodput_per_s   ok requests that meet every limit of the SLO / duration_s. A failed request is a
-                miss, and so is one without a first token. Without a gap, the tpot limit is met.
+                miss, and so is one without a first token. Without a gap, the tpot limit is met. In
+                open loop and trace TTFT and end-to-end latency count from the intended time.
 slo_attainment  requests that meet every limit of the SLO / all requests.
+num_dropped     requests that were never sent, such as the steps of a task after one that failed.
 kv_cache_usage  share of the KV cache in use, 0..1, as the engine reports it.
 num_requests_waiting, num_requests_running      requests in the engine's queue and in its batch.
 num_preemptions times the engine pushed a running request back, over the load.
 prefix_cache_hit_rate   prompt tokens served from cache / prompt tokens looked up, over the load.
 gpu_*, host_*, engine_*, client_*   samples of NVML and the operating system; *_cpu_utilization of
                 engine and client in cores, of the host and gpu_utilization as a share 0..1.
+client_cpu_s    CPU time of all workers of the load client, over the load.
+client_busiest_cores    CPU time of the busiest worker / time of the load.
+client_stall_s  how late a 20 ms tick of the client's event loops came: max, p99 and n.
+client_load     requests sent and chunks read a second over duration_s, each also as a share of what
+                a self-test of the client reached on this machine, worker by worker.
 
 Latencies are linear-interpolated percentiles over ok requests with n beside them. Gauges are
 time-weighted means and maxima of the samples inside the load. What was not measured is None with
@@ -27,40 +55,39 @@ a reason, never 0. This module must not know how a run is made or drawn.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
+from labkit.analysis.ceiling import ceiling
 from labkit.analysis.gauges import Window, hit_rate, sampled
+from labkit.analysis.latencies import latencies, measure, pool_gaps
+from labkit.analysis.notes import take_notes
 from labkit.analysis.rates import lengths, rates, span_of
+from labkit.analysis.schedule import is_scheduled, schedule
 from labkit.analysis.series import finite
-from labkit.analysis.statistics import QUANTILES, distribution, percentile_supported
-from labkit.analysis.validity import MAX_LENGTH_DEVIATION, judge_point
+from labkit.analysis.steady import find_drift, find_window, steady_throughput
+from labkit.analysis.validity import judge_point
 from labkit.records import PointRecords
 
-LATENCIES = ("ttft_s", "tpot_s", "itl_s", "e2e_latency_s")
-_ORDER = ("sent_at_s", "headers_at_s", "first_token_at_s", "last_token_at_s", "finished_at_s")
+_ORDER = (
+    "intended_at_s",
+    "released_at_s",
+    "sent_at_s",
+    "headers_at_s",
+    "first_token_at_s",
+    "last_token_at_s",
+    "finished_at_s",
+)
 
 Row = dict[str, Any]
 
 
-def request_metrics(record: Mapping[str, Any]) -> Row:
-    """Return ttft_s, tpot_s, itl_s (a list) and e2e_latency_s of one request; None if untold."""
-    sent, first = record.get("sent_at_s"), record.get("first_token_at_s")
-    last, tokens = record.get("last_token_at_s"), record.get("completion_tokens")
-    chunks = record.get("chunk_at_s") or []
-    chunk_tokens = record.get("chunk_tokens") or [1]
-    tpot = None
-    if first is not None and last is not None and last > first and tokens is not None:
-        rest = tokens - chunk_tokens[0]
-        tpot = (last - first) / rest if rest > 0 else None
-    return {
-        "ttft_s": None if sent is None or first is None else first - sent,
-        "tpot_s": tpot,
-        "itl_s": [after - before for before, after in pairwise(chunks)],
-        "e2e_latency_s": None if sent is None or last is None else last - sent,
-    }
+def request_metrics(record: Mapping[str, Any], *, scheduled: bool = False) -> Row:
+    """Return the latencies of one request and itl_s, a list; None for each that is untold.
+
+    `scheduled` says that the load was open or a trace, so that an intended time means something.
+    """
+    return {**measure(record, scheduled=scheduled), "itl_s": pool_gaps([record]).tolist()}
 
 
 def summarize_point(records: PointRecords, slo: Mapping[str, float | None] | None = None) -> Row:
@@ -71,13 +98,17 @@ def summarize_point(records: PointRecords, slo: Mapping[str, float | None] | Non
     """
     point, requests = records.point, records.requests
     ok = [request for request in requests if request.get("status") == "ok"]
+    scheduled = is_scheduled(point)
     reasons: Row = {}
     row = _identity(records)
     row.update(_counts(requests, ok))
-    measured = [request_metrics(request) for request in ok]
-    row.update(_latencies(measured, reasons, bool(requests), point))
+    measured = [measure(request, scheduled=scheduled) for request in ok]
+    error = point.get("error")
+    row.update(latencies(requests, ok, measured, scheduled=scheduled, error=error, reasons=reasons))
+    row.update(schedule(requests, scheduled=scheduled, reasons=reasons))
     row.update(lengths(ok, point, reasons))
-    row.update(rates(requests, ok, measured, slo or {}, reasons))
+    row.update(rates(requests, ok, measured, slo or {}, reasons, scheduled=scheduled))
+    row.update(_steady(requests, ok, measured, row, reasons))
     window = _window(point, requests)
     gauges, missing = sampled(point, records.samples, window)
     row.update(gauges)
@@ -86,12 +117,11 @@ def summarize_point(records: PointRecords, slo: Mapping[str, float | None] | Non
     row["prefix_cache_hit_rate_source"] = None if row["prefix_cache_hit_rate"] is None else source
     if row["prefix_cache_hit_rate"] is None:
         reasons["prefix_cache_hit_rate"] = source
-    if row["client_cpu_s"] is None:
-        reasons["client_cpu_s"] = "the load did not end, so the client did not tell it"
+    row.update(ceiling(records, row["duration_s"], reasons))
     if row["startup_s"] is None:
         reasons["startup_s"] = "the engine was up before this point, or never came up"
     row["null_reasons"] = reasons
-    row["notes"] = _notes(row, ok)
+    row["notes"] = take_notes(row, point, ok)
     row["validity"], row["validity_reasons"] = judge_point(row, point)
     return row
 
@@ -112,7 +142,6 @@ def _identity(records: PointRecords) -> Row:
         "effective": dict(point.get("effective") or {}),
         "workload": dict(point.get("workload") or {}),
         "load": dict(point.get("load") or {}),
-        "client_cpu_s": finite(point.get("client_cpu_s")),
         "startup_s": None if started is None or ready is None else ready - started,
     }
 
@@ -125,6 +154,7 @@ def _counts(requests: Sequence[Row], ok: Sequence[Row]) -> Row:
         "num_requests": len(requests),
         "num_ok": len(ok),
         "num_error": len(failed),
+        "num_dropped": sum(1 for request in requests if request.get("sent_at_s") is None),
         "finish_reasons": dict(sorted(finishes.items())),
         "error_kinds": dict(sorted(kinds.items())),
         "num_stamp_faults": sum(1 for request in ok if not _in_order(request)),
@@ -136,25 +166,19 @@ def _in_order(request: Row) -> bool:
     return all(before <= after for before, after in pairwise(stamps))
 
 
-def _latencies(measured: Sequence[Row], reasons: Row, any_sent: bool, point: Row) -> Row:
-    result: Row = {}
-    for name in LATENCIES:
-        if name == "itl_s":
-            gaps = chain.from_iterable(one["itl_s"] for one in measured)
-            result[name] = distribution(np.fromiter(gaps, dtype=float))
-        else:
-            result[name] = distribution([one[name] for one in measured if one[name] is not None])
-        if result[name] is not None:
-            continue
-        if not any_sent:
-            reasons[name] = f"no request was recorded: {point.get('error') or 'none was sent'}"
-        elif not measured:
-            reasons[name] = "no request succeeded"
-        elif name in ("tpot_s", "itl_s"):
-            reasons[name] = "every answer came in one chunk, so there is no gap to measure"
-        else:
-            reasons[name] = "no ok request has the stamps for it"
-    return result
+def _steady(
+    requests: Sequence[Row], ok: Sequence[Row], measured: Sequence[Row], row: Row, reasons: Row
+) -> Row:
+    scheduled = is_scheduled(row)
+    window, why = find_window(requests, row["load"].get("max_concurrency"), scheduled=scheduled)
+    result = steady_throughput(ok, window, why, row["duration_s"], reasons)
+    if row["load"].get("ramp_to_per_s") is not None:
+        drift, why = None, "the arrival rate was meant to change within the point"
+    else:
+        drift, why = find_drift(ok, measured, window, why, scheduled=scheduled)
+    if drift is None:
+        reasons["latency_drift"] = why
+    return {**result, "latency_drift": drift}
 
 
 def _window(point: Row, requests: Sequence[Row]) -> Window | None:
@@ -165,35 +189,3 @@ def _window(point: Row, requests: Sequence[Row]) -> Window | None:
     if end is None:
         end = span[1] if span else start
     return (start, max(start, end))
-
-
-def _notes(row: Row, ok: Sequence[Row]) -> list[str]:
-    notes = []
-    for name, quantile in QUANTILES.items():
-        needed = round(1 / (1 - quantile))
-        low = [field for field in LATENCIES if row[field] and not _enough(row[field], quantile)]
-        if low:
-            n = min(row[field]["n"] for field in low)
-            notes.append(
-                f"{name.upper()} of {', '.join(low)} rests on {n} values; below {needed} it is "
-                "little more than the largest one"
-            )
-    if (deviation := row["prompt_tokens_deviation"] or 0.0) > MAX_LENGTH_DEVIATION:
-        notes.append(
-            f"some prompts are {deviation:.0%} off the length that was asked: another tokenizer, "
-            "or a chat template"
-        )
-    chunks = sum(len(request.get("chunk_at_s") or []) for request in ok)
-    tokens = sum(request.get("completion_tokens") or 0 for request in ok)
-    if chunks and tokens > 1.05 * chunks:
-        notes.append(f"a chunk holds {tokens / chunks:.2f} tokens on average; itl_s is by chunk")
-    sources = {str(request.get("tokens_source") or "usage") for request in ok} - {"usage"}
-    if sources:
-        notes.append(f"token counts of some requests come from {', '.join(sorted(sources))}")
-    if row["engine_samples_failed"]:
-        notes.append(f"{row['engine_samples_failed']} engine samples failed")
-    return notes
-
-
-def _enough(latency: Row, quantile: float) -> bool:
-    return percentile_supported(latency["n"], quantile)

@@ -32,6 +32,11 @@ class Group:
         """The variable's short name and the value, "max_num_seqs 8"."""
         return f"{words.short(self.variable)} {self.label}"
 
+    @property
+    def doubted(self) -> bool:
+        """Whether one of its repeats is SUSPECT."""
+        return any(row.get("validity") == "SUSPECT" for row in self.rows)
+
     def series(self, field: str) -> list[float]:
         """Return one number a repeat for a field such as "ttft_s.p95", unmeasured ones left out."""
         return [value for row in self.rows if (value := read(row, field)) is not None]
@@ -57,19 +62,24 @@ def read(row: Row, field: str) -> float | None:
     return None if value is None else float(value)
 
 
+def is_usable(row: Row) -> bool:
+    """Tell whether a row may enter a conclusion: VALID, or SUSPECT with its doubts told."""
+    return row.get("validity") in ("VALID", "SUSPECT")
+
+
 def variables(summary: Row) -> list[str | None]:
     """Return the swept variables in the order of their first point."""
     return list(dict.fromkeys(row.get("variable") for row in summary["points"]))
 
 
 def groups(summary: Row, variable: str | None) -> list[Group]:
-    """Return the values of a variable with their rows, INVALID ones left out.
+    """Return the values of a variable with their usable rows; INVALID ones are left out.
 
     Numbers come in ascending order, anything else in the order of the points.
     """
     found: dict[str, list[Row]] = {}
     for row in summary["points"]:
-        if row.get("variable") == variable and row.get("validity") != "INVALID":
+        if row.get("variable") == variable and is_usable(row):
             found.setdefault(json.dumps(row.get("value"), sort_keys=True), []).append(row)
     pooled = [Group(variable, rows[0].get("value"), tuple(rows)) for rows in found.values()]
     return in_order(pooled)
@@ -90,6 +100,14 @@ def ties(ranked: Sequence[Group], field: str) -> list[Group]:
 def contrast(a: Group, b: Group, field: str) -> Comparison:
     """Return how b differs from a in a field that both measured."""
     return compare(a.series(field), b.series(field))
+
+
+def tell_verdict(pooled: Sequence[Group]) -> str:
+    """Return the verdict on the numbers of these groups, to stand beside them: "[VALID]"."""
+    doubted = dict.fromkeys(one.label for one in in_order(pooled) if one.doubted)
+    if not doubted:
+        return "[VALID]"
+    return "[SUSPECT]" if len(pooled) == 1 else f"[SUSPECT: {words.join(list(doubted))}]"
 
 
 def in_order(pooled: Sequence[Group]) -> list[Group]:

@@ -6,6 +6,7 @@ It must not know about samples, engines or how requests were sent.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from labkit.analysis.schedule import FROM_INTENDED
 from labkit.analysis.series import finite
 
 LENGTHS = ("prompt_tokens", "completion_tokens")
@@ -20,10 +21,15 @@ RATES = (
 Row = dict[str, Any]
 
 
-def meets(metrics: Mapping[str, Any], limits: Mapping[str, float]) -> bool:
-    """Tell whether an ok request meets every limit (s); without a gap its tpot limit is met."""
+def meets(
+    metrics: Mapping[str, Any], limits: Mapping[str, float], *, scheduled: bool = False
+) -> bool:
+    """Tell whether an ok request meets every limit (s); without a gap its tpot limit is met.
+
+    With a schedule TTFT and end-to-end latency count from the intended time.
+    """
     for name, limit in limits.items():
-        value = metrics[name]
+        value = metrics[FROM_INTENDED.get(name, name) if scheduled else name]
         if value is None:
             if name != "tpot_s" or metrics["ttft_s"] is None:
                 return False
@@ -52,15 +58,32 @@ def lengths(ok: Sequence[Row], point: Row, reasons: Row) -> Row:
             "total": sum(told),
             "n": len(told),
         }
-        bounds = _bounds(workload.get(name))
+        bounds, why = _asked(workload, name)
         if bounds is None:
-            reasons[f"{name}_deviation"] = f"the workload does not say how many {name} were asked"
+            reasons[f"{name}_deviation"] = why
             continue
         low, high = bounds
         result[f"{name}_deviation"] = max(
             max(0.0, (low - min(told)) / low, (max(told) - high) / high), 0.0
         )
     return result
+
+
+def _asked(workload: Row, name: str) -> tuple[tuple[float, float] | None, str]:
+    """Return the bounds of what was asked of every request, or (None, why there are none)."""
+    kind, bounds = workload.get("kind"), _bounds(workload.get(name))
+    if bounds is None:
+        return None, f"the workload does not say how many {name} were asked"
+    if name == "prompt_tokens":
+        if kind in ("multi_turn", "agent"):
+            return None, "a prompt carries the steps of its task before it"
+        if kind == "mixed" and (long := _bounds(workload.get("long_prompt_tokens"))):
+            return (min(bounds[0], long[0]), max(bounds[1], long[1])), ""
+        shared = finite(workload.get("prefix_tokens")) if kind == "shared_prefix" else None
+        return (bounds[0] + (shared or 0), bounds[1] + (shared or 0)), ""
+    if kind == "jsonl":
+        return None, "a line of the file may ask for a number of its own"
+    return bounds, ""
 
 
 def _bounds(asked: Any) -> tuple[float, float] | None:
@@ -77,6 +100,8 @@ def rates(
     measured: Sequence[Row],
     slo: Mapping[str, float | None],
     reasons: Row,
+    *,
+    scheduled: bool = False,
 ) -> Row:
     """Return duration_s, the throughputs, the goodput and what it counts, as metrics.py defines."""
     limits = {name: limit for name in LIMITS if (limit := slo.get(name)) is not None}
@@ -86,7 +111,9 @@ def rates(
         for name in ("goodput_per_s", "num_slo_met", "slo_attainment"):
             reasons[name] = "no SLO was given"
     elif requests:
-        result["num_slo_met"] = sum(1 for one in measured if meets(one, limits))
+        result["num_slo_met"] = sum(
+            1 for one in measured if meets(one, limits, scheduled=scheduled)
+        )
         result["slo_attainment"] = result["num_slo_met"] / len(requests)
     else:
         reasons["num_slo_met"] = reasons["slo_attainment"] = "no request was recorded"

@@ -71,6 +71,21 @@ def distribution(values: Sequence[float] | NDArray[np.float64]) -> dict[str, Any
     return result
 
 
+def trend_probability(values: Sequence[float]) -> float:
+    """Return how likely values without a trend are to rise or fall with their place as these do.
+
+    Spearman's rank correlation of value and place (ties share their mean rank), two-sided, by the
+    normal approximation rho * sqrt(n - 1); 1.0 below two values or where all are equal.
+    """
+    array = np.asarray(values, dtype=float)
+    _, place, sizes = np.unique(array, return_inverse=True, return_counts=True)
+    if sizes.size < 2:
+        return 1.0
+    ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[place]
+    rho = float(np.corrcoef(np.arange(array.size), ranks)[0, 1])
+    return math.erfc(abs(rho) * math.sqrt((array.size - 1) / 2))
+
+
 def t_quantile(degrees: float) -> float:
     """Return Student's t for a two-sided 95 % interval, rounded towards fewer degrees (wider)."""
     if degrees < 1:

@@ -4,35 +4,42 @@ It must not read or write files, nor know what the numbers mean.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from labkit.analysis.gauges import GAUGES
-from labkit.analysis.metrics import LATENCIES, summarize_point
+from labkit.analysis.latencies import LATENCIES
+from labkit.analysis.metrics import summarize_point
 from labkit.analysis.rates import LENGTHS
+from labkit.analysis.schedule import WAITS
 from labkit.analysis.statistics import QUANTILES
 from labkit.records import PointRecords
 
 SCHEMA = 1
 _PARTS = {
-    **dict.fromkeys(LATENCIES, ("mean", *QUANTILES, "n")),
+    **dict.fromkeys((*LATENCIES, *WAITS), ("mean", *QUANTILES, "n")),
     **dict.fromkeys(GAUGES, ("mean", "max", "n")),
     **dict.fromkeys(LENGTHS, ("mean", "min", "max", "total", "n")),
+    "latency_drift": ("first_s", "second_s", "p_value", "n"),
+    "client_stall_s": ("max", "p99", "n"),
+    "client_load": ("requests_per_s", "requests_share", "chunks_per_s", "chunks_share"),
 }
 
 
 def summarize(
     run: Mapping[str, Any],
-    points: Sequence[PointRecords],
+    points: Iterable[PointRecords],
     slo: Mapping[str, float | None] | None = None,
 ) -> dict[str, Any]:
     """Return summary.json as a dict: `run` as given and one row a point, in the order given."""
     return {
         "schema": SCHEMA,
         "run": dict(run),
-        "points": [summarize_point(records, slo) for records in points],
+        # map, unlike a loop, lets go of one point before it takes the next
+        "points": list(map(partial(summarize_point, slo=slo), points)),
     }
 
 

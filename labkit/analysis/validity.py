@@ -1,11 +1,15 @@
 """Whether a point may be believed: VALID, SUSPECT or INVALID, with reasons.
 
-It reads a row of the summary and the point's own record. It judges the measurement alone and must
-not know whether a result is good or bad.
+It reads a row of the summary and the point's own record; fidelity.py holds the rules about the
+client. It judges the measurement alone and must not know whether a result is good or bad.
 """
 
 from collections.abc import Mapping
 from typing import Any
+
+from labkit.analysis import words
+from labkit.analysis.fidelity import doubt_client, find_broken_schedule
+from labkit.analysis.schedule import is_scheduled
 
 KNOBS = (
     "max_num_seqs",
@@ -22,7 +26,12 @@ MAX_ERROR_SHARE = 0.05
 MAX_LENGTH_DEVIATION = 0.05
 MAX_SALTED_HIT_RATE = 0.05
 MAX_TEMPLATE_TOKENS = 64
-MAX_CLIENT_CORES = 0.9
+MAX_DRIFT = 0.25
+MAX_DRIFT_P_VALUE = 0.01
+REUSE_KINDS = ("shared_prefix", "multi_turn", "agent", "trace")
+"""Workloads whose requests have text in common, so that cache hits are their subject."""
+LIMIT_KINDS = ("structured",)
+"""Workloads whose completion_tokens are a limit: an answer ends when it is whole."""
 _ENDS = {"failed": "the point failed", "interrupted": "the point was interrupted"}
 
 Row = Mapping[str, Any]
@@ -30,8 +39,8 @@ Row = Mapping[str, Any]
 
 def judge_point(row: Row, point: Row) -> tuple[str, list[str]]:
     """Return ("VALID" | "SUSPECT" | "INVALID", reasons); few samples are a note, not a doubt."""
-    broken = _broken(row, point)
-    doubts = [*_config(row), *_traffic(row), *_client(row)]
+    broken = [*_broken(row, point), *find_broken_schedule(row)]
+    doubts = [*_config(row), *_traffic(row, point), *_hits(row), *doubt_client(row), *_drift(row)]
     if broken:
         return "INVALID", broken + doubts
     return ("SUSPECT", doubts) if doubts else ("VALID", [])
@@ -70,33 +79,58 @@ def _config(row: Row) -> list[str]:
     return reasons
 
 
-def _traffic(row: Row) -> list[str]:
+def _traffic(row: Row, point: Row) -> list[str]:
     reasons = []
     if 0 < row["num_error"] <= MAX_ERROR_SHARE * row["num_requests"]:
         reasons.append(f"{row['num_error']} of {row['num_requests']} requests failed")
-    planned = row["workload"].get("num_requests")
-    if planned and 0 < row["num_requests"] != planned:
-        reasons.append(f"{row['num_requests']} of {planned} planned requests were recorded")
+    reasons += _account(row, point)
     if row["num_stamp_faults"]:
         reasons.append(f"{row['num_stamp_faults']} requests have stamps in an impossible order")
     deviation = row["completion_tokens_deviation"]
-    if deviation is not None and deviation > MAX_LENGTH_DEVIATION:
+    limited = row["workload"].get("kind") in LIMIT_KINDS
+    if deviation is not None and deviation > MAX_LENGTH_DEVIATION and not limited:
         reasons.append(f"some completions are {deviation:.0%} off the length that was asked")
-    rate, prompts = row["prefix_cache_hit_rate"], row["prompt_tokens"]
-    if row["workload"].get("salt") and rate is not None and rate > MAX_SALTED_HIT_RATE and prompts:
-        template = MAX_TEMPLATE_TOKENS if row["workload"].get("endpoint") == "chat" else 0
-        if rate * prompts["mean"] > template:
-            reasons.append(f"{rate:.0%} of prompt tokens came from cache though prompts are salted")
     return reasons
 
 
-def _client(row: Row) -> list[str]:
-    cores = row["client_cpu_utilization"]["mean"] if row["client_cpu_utilization"] else None
-    if cores is None and row["client_cpu_s"] is not None and row["duration_s"]:
-        cores = row["client_cpu_s"] / row["duration_s"]
-    if cores is not None and cores > MAX_CLIENT_CORES:
-        return [f"the client used {cores:.2f} cores: it may have held the load back"]
-    return []
+def _account(row: Row, point: Row) -> list[str]:
+    """Hold planned = sent + dropped: every request has a record, and those never sent are told."""
+    reasons = []
+    traffic = point.get("traffic") or {}
+    planned = traffic.get("num_requests") or row["workload"].get("num_requests")
+    if planned and 0 < row["num_requests"] != planned:
+        reasons.append(f"{row['num_requests']} of {planned} planned requests were recorded")
+    if row["num_requests"] and row["num_dropped"]:
+        broken = row["error_kinds"].get("task_broken", 0)
+        why = f" ({broken} because a step of their task failed)" if broken else ""
+        reasons.append(f"{row['num_dropped']} of {row['num_requests']} requests were not sent{why}")
+    return reasons
+
+
+def _hits(row: Row) -> list[str]:
+    workload, rate, prompts = row["workload"], row["prefix_cache_hit_rate"], row["prompt_tokens"]
+    if not workload.get("salt") or workload.get("kind") in REUSE_KINDS:
+        return []
+    if rate is None or rate <= MAX_SALTED_HIT_RATE or not prompts:
+        return []
+    template = MAX_TEMPLATE_TOKENS if workload.get("endpoint") == "chat" else 0
+    if rate * prompts["mean"] <= template:
+        return []
+    return [f"{rate:.0%} of prompt tokens came from cache though prompts are salted"]
+
+
+def _drift(row: Row) -> list[str]:
+    drift = row["latency_drift"]
+    if drift is None or drift["p_value"] >= MAX_DRIFT_P_VALUE or drift["first_s"] <= 0:
+        return []
+    change = drift["second_s"] / drift["first_s"] - 1
+    if abs(change) <= MAX_DRIFT:
+        return []
+    first, second = words.seconds(drift["first_s"]), words.seconds(drift["second_s"])
+    told = f"latency drifted from {first} to {second} within the point"
+    if is_scheduled(row) and change > 0:
+        return [f"{told}: the load may exceed what the engine can serve, its queue still grew"]
+    return [f"{told}: it had not settled"]
 
 
 def _same(asked: Any, effective: Any) -> bool:

@@ -9,22 +9,31 @@ from html import escape
 from typing import Any
 
 from labkit.analysis import words
+from labkit.analysis.schedule import is_scheduled, name_latency
 from labkit.report.quantities import look_up
 
-COLUMNS = (
+Column = tuple[str, str, float]
+"""The head, the dotted path of the number, the factor from its unit to the shown one."""
+COLUMNS: tuple[Column, ...] = (
     ("TTFT P50 (ms)", "ttft_s.p50", 1e3),
     ("TTFT P95 (ms)", "ttft_s.p95", 1e3),
     ("TPOT P50 (ms)", "tpot_s.p50", 1e3),
     ("TPOT P95 (ms)", "tpot_s.p95", 1e3),
     ("E2E P95 (s)", "e2e_latency_s.p95", 1),
     ("Output (tokens/s)", "output_throughput_tokens_per_s", 1),
+    ("Steady output (tokens/s)", "steady_output_throughput_tokens_per_s", 1),
     ("Requests (1/s)", "request_throughput_per_s", 1),
     ("KV max (%)", "kv_cache_usage.max", 100),
     ("Waiting max", "num_requests_waiting.max", 1),
 )
+SCHEDULED: tuple[Column, ...] = (
+    ("Offered (1/s)", "offered_rate_per_s", 1),
+    ("Sent (1/s)", "achieved_rate_per_s", 1),
+    ("Slot wait P95 (ms)", "slot_wait_s.p95", 1e3),
+)
+"""What a load with a schedule has beside these."""
+TASKS: tuple[Column, ...] = (("Task P95 (s)", "task_latency_s.p95", 1),)
 MISSING = '<td class="missing" title="{reason}">not measured</td>'
-
-
 VERDICTS = {"VALID": ("valid", "✓"), "SUSPECT": ("suspect", "?")}
 
 
@@ -50,13 +59,28 @@ def summary_table(summary: dict[str, Any]) -> str:
     for variable in variables:
         name = words.short(str(variable or "point"))
         own = [row for row in rows if row.get("variable") == variable]
-        head = [name, "Repeat", "Verdict", "n", "Errors", *(column[0] for column in COLUMNS)]
-        body = [list_cells(row) for row in own]
-        tables.append(make_table(f"Every point of {name}", head, body, kind="summary"))
+        columns = choose_columns(own)
+        head = [name, "Repeat", "Verdict", "n", "Errors", *(column[0] for column in columns)]
+        body = [list_cells(row, columns) for row in own]
+        caption = f"Every point of {name}"
+        if any("intended" in path for _, path, _ in columns):
+            caption += "; TTFT and E2E count from the intended time of a request"
+        tables.append(make_table(caption, head, body, kind="summary"))
     return "\n".join(tables) or '<p class="missing">No point was run.</p>'
 
 
-def list_cells(row: dict[str, Any]) -> list[str]:
+def choose_columns(rows: Sequence[dict[str, Any]]) -> list[Column]:
+    """Return the columns for these rows: with a schedule latencies count from intended times."""
+    columns = []
+    for head, path, factor in COLUMNS:
+        field, _, part = path.partition(".")
+        columns.append((head, ".".join(filter(None, [name_latency(field, rows), part])), factor))
+    if any(is_scheduled(row) for row in rows):
+        columns += SCHEDULED
+    return columns + [one for one in TASKS if any(look_up(row, one[1]) is not None for row in rows)]
+
+
+def list_cells(row: dict[str, Any], columns: Sequence[Column]) -> list[str]:
     """Return the cells of one point."""
     verdict = str(row.get("validity") or "not judged")
     reasons = "; ".join(map(str, row.get("validity_reasons") or []))
@@ -69,7 +93,7 @@ def list_cells(row: dict[str, Any]) -> list[str]:
         show_count(look_up(row, "num_ok")),
         show_count(look_up(row, "num_error")),
     ]
-    for _, path, factor in COLUMNS:
+    for _, path, factor in columns:
         number = look_up(row, path)
         reasons_by_field = row.get("null_reasons") or {}
         reason = reasons_by_field.get(path) or reasons_by_field.get(path.split(".")[0]) or ""

@@ -29,6 +29,15 @@ def request(sent: float = 10.0, **changes: Any) -> dict[str, Any]:
     }
 
 
+def scheduled(
+    intended: float, wait: float = 0.0, lag: float = 0.0, **changes: Any
+) -> dict[str, Any]:
+    """The same stream, due at `intended`, released after a wait for a slot, sent after a lag."""
+    released = intended + wait
+    told = {"intended_at_s": intended, "released_at_s": released}
+    return request(released + lag, **{**told, **changes})
+
+
 def failure(sent: float = 10.0, **changes: Any) -> dict[str, Any]:
     """A request that was refused after 0.2 s."""
     bare = dict.fromkeys(("headers_at_s", "first_token_at_s", "last_token_at_s", "finish_reason"))

@@ -22,29 +22,29 @@ def test_a_sweep_says_what_is_best_and_what_it_costs():
     assert best.kind == "result"
     assert best.text == (
         "max_num_seqs 8 gives 142 tokens/s, 2.4 times that of 1. "
-        "16 gives nearly as much and can't be told apart from it."
+        "16 gives nearly as much and can't be told apart from it. [VALID]"
     )
     cost = found["max_num_seqs 8 costs P95 TPOT"]
     assert cost.kind == "cost"
     assert cost.text == (
         "Against max_num_seqs 1, the lowest in throughput: P95 TTFT falls from 4.1 s to 1.2 s; "
         "P95 TPOT rises from 12 ms to 31 ms; "
-        "P95 end-to-end latency shows no resolved change (2 s and 2 s)."
+        "P95 end-to-end latency shows no resolved change (2 s and 2 s). [VALID]"
     )
     lowest = found["Lowest P95 TTFT at 8 and P95 TPOT at 1"]
     assert lowest.text == (
         "P95 TTFT is lowest at max_num_seqs 8 (1.2 s); 16 can't be told apart from it. "
         "P95 TPOT is lowest at max_num_seqs 1 (12 ms). "
-        "P95 end-to-end latency shows no resolved difference (2 s to 2 s)."
+        "P95 end-to-end latency shows no resolved difference (2 s to 2 s). [VALID]"
     )
     queue = found["Queue and KV cache at max_num_seqs 8"]
     assert queue.text == (
         "The waiting queue holds 1.5 requests on average, 6 at most. "
-        "KV cache usage is 41 % on average, 62 % at its highest."
+        "KV cache usage is 41 % on average, 62 % at its highest. [VALID]"
     )
     assert found["Small differences are not resolved"].kind == "unknown"
     told = headline(summary(*SWEEP))
-    assert told == "max_num_seqs 8 gives the most output: 142 tokens/s, 2.4 times that of 1"
+    assert told == "max_num_seqs 8 gives the most output: 142 tokens/s, 2.4 times that of 1 [VALID]"
 
 
 def test_repeats_are_pooled_with_an_interval():
@@ -56,7 +56,7 @@ def test_repeats_are_pooled_with_an_interval():
     found = conclude(summary(*rows))
     assert found[0].text == (
         "max_num_seqs 8 gives 100 tokens/s (95 % interval 97.5 to 102, 3 repeats), "
-        "2 times that of 1."
+        "2 times that of 1. [VALID]"
     )
     assert "Small differences are not resolved" not in {one.title for one in found}
 
@@ -68,7 +68,7 @@ def test_repeats_that_scatter_too_much_resolve_nothing():
         "max_num_seqs makes no resolved difference",
         "unknown",
     )
-    assert headline(summary(*rows)).endswith("makes no resolved difference to throughput")
+    assert headline(summary(*rows)).endswith("makes no resolved difference to throughput [VALID]")
 
 
 def test_invalid_points_are_left_out_by_name_and_suspect_ones_named():
@@ -76,6 +76,10 @@ def test_invalid_points_are_left_out_by_name_and_suspect_ones_named():
     odd = row(4, 90.0, validity="SUSPECT", validity_reasons=["1 of 20 requests failed"], repeat=1)
     found = conclude(summary(row(1, 50.0), odd, bad))
     assert found[0].title == "max_num_seqs 4 gives the most output"
+    assert found[0].text.endswith("1.8 times that of 1. [SUSPECT: 4]")
+    assert headline(summary(row(1, 50.0), odd, bad)).endswith("that of 1 [SUSPECT: 4]")
+    assert headline(summary(odd, bad)) == "max_num_seqs 4 gives 90 tokens/s [SUSPECT]"
+    assert "999" not in " ".join(one.text for one in found)
     assert found[-2].title == "1 point is left out: INVALID"
     assert found[-2].text == "max_num_seqs 32: 9 of 20 requests failed."
     assert found[-1].title == "1 point is SUSPECT"
@@ -93,7 +97,7 @@ def test_nothing_one_and_all_invalid():
         "max_num_seqs 8 gives 142 tokens/s of output, a P95 TTFT of 1 s,"
     )
     assert "KV cache usage was not measured (no reason was recorded)." in alone[1].text
-    assert headline(summary(row(8, 142.0))) == "max_num_seqs 8 gives 142 tokens/s"
+    assert headline(summary(row(8, 142.0))) == "max_num_seqs 8 gives 142 tokens/s [VALID]"
     dead = summary(row(8, None, validity="INVALID", validity_reasons=["the point is failed"]))
     assert [one.kind for one in conclude(dead)] == ["unknown", "warning"]
     assert headline(dead) == "No point is valid, so nothing can be concluded"
@@ -110,7 +114,8 @@ def test_two_sweeps_are_told_apart():
         "engine.max_num_batched_tokens",
     }
     assert headline(summary(*SWEEP, *other)).endswith(
-        "; max_num_batched_tokens 512 gives the most output: 120 tokens/s, 1.5 times that of 64"
+        "; max_num_batched_tokens 512 gives the most output: 120 tokens/s, 1.5 times that of 64 "
+        "[VALID]"
     )
 
 
@@ -123,7 +128,7 @@ def test_goodput():
     told = {one.title: one for one in conclude(summary(*good))}
     assert told["max_num_seqs 8 best meets the SLO"].text == (
         "max_num_seqs 8 serves 1.25 requests/s within the SLO (TTFT up to 2 s and TPOT up to "
-        "50 ms), 90 % of all requests."
+        "50 ms), 90 % of all requests. [VALID]"
     )
     never = [dict(one, goodput_per_s=0.0) for one in good]
     assert "The SLO is never met" in {one.title for one in conclude(summary(*never))}
@@ -146,3 +151,39 @@ def test_unmeasured_latency_is_said():
     ]
     text = " ".join(one.text for one in conclude(summary(*rows)))
     assert "P95 TPOT was not measured (every answer came in one chunk)." in text
+
+
+def test_a_rate_sweep_speaks_of_what_a_user_waits_for():
+    # From the send the latencies would not differ; the wait for a slot tells them apart.
+    rows = [
+        row(
+            rate,
+            output,
+            variable="load.request_rate_per_s",
+            load={"mode": "open", "request_rate_per_s": rate},
+            ttft_intended_s=latency(ttft),
+            e2e_latency_intended_s=latency(ttft + 1),
+            slot_wait_s=latency(ttft - 0.5),
+        )
+        for rate, output, ttft in ((2.0, 60.0, 0.6), (8.0, 120.0, 3.5))
+    ]
+    told = {one.title: one.text for one in conclude(summary(*rows))}
+    cost = told["request_rate_per_s 8 costs P95 TTFT and P95 end-to-end latency"]
+    assert cost == (
+        "Against request_rate_per_s 2, the lowest in throughput: P95 TTFT rises from 600 ms to "
+        "3.5 s; P95 TPOT shows no resolved change (20 ms and 20 ms); P95 end-to-end latency rises "
+        "from 1.6 s to 4.5 s. Latencies count from the intended time of a request, waits included. "
+        "[VALID]"
+    )
+    assert "wait for a slot: P95 3 s." in told["Queue and KV cache at request_rate_per_s 8"]
+    assert headline(summary(*rows)) == (
+        "request_rate_per_s 8 gives the most output: 120 tokens/s, 2 times that of 2 [VALID]"
+    )
+
+
+def test_a_sweep_of_the_mode_compares_what_both_modes_have():
+    rows = [
+        row("closed", 50.0, variable="load.mode", load={"mode": "closed"}),
+        row("open", 90.0, variable="load.mode", load={"mode": "open"}),
+    ]
+    assert "intended" not in " ".join(one.text for one in conclude(summary(*rows)))

@@ -42,8 +42,22 @@ def test_no_tpot_where_it_cannot_be_told(changes, ttft_s, e2e_latency_s):
 
 
 def test_a_request_without_any_key():
-    expected = {"ttft_s": None, "tpot_s": None, "itl_s": [], "e2e_latency_s": None}
-    assert request_metrics({}) == expected
+    assert request_metrics({}) == {
+        "ttft_s": None,
+        "tpot_s": None,
+        "itl_s": [],
+        "e2e_latency_s": None,
+        "ttft_intended_s": None,
+        "e2e_latency_intended_s": None,
+    }
+
+
+def test_from_the_intended_time_only_where_there_is_one():
+    due = request(intended_at_s=9.0)
+    assert request_metrics(due, scheduled=True)["ttft_intended_s"] == pytest.approx(1.5)
+    assert request_metrics(due, scheduled=True)["e2e_latency_intended_s"] == pytest.approx(1.9)
+    assert request_metrics(due)["ttft_intended_s"] is None
+    assert request_metrics(due)["e2e_latency_intended_s"] is None
 
 
 def test_row_of_two_good_requests_and_a_refused_one():

@@ -142,7 +142,9 @@ def test_timeline_puts_stamps_on_seconds_of_load(records, rows):
     assert list(memory.y) == [1.0, 2.0, 3.0, 4.0, 5.0]
     titles = [a.text for a in figure.layout.annotations]
     assert "<b>Engine memory (host; no GPU sampled)</b>" in titles
-    assert figure.layout.title.text.startswith("max_num_seqs 4: 3 requests in 4 s; at most 4 run")
+    assert figure.layout.title.text.startswith(
+        "max_num_seqs 4 (VALID): 3 requests in 4 s; at most 4 run"
+    )
 
 
 def test_timeline_shows_each_gpu(records, rows):
@@ -198,3 +200,95 @@ def test_a_frame_holds_its_numbers_and_keeps_noise_small():
     assert low < 85
     assert high > 115
     assert frame_range([0.0, 10.0])[0] == 0
+
+
+@pytest.fixture
+def open_summary(rows):
+    """The same rows under an open load, whose users wait 1 s longer than the engine sees."""
+    points = []
+    for rate, row in enumerate(rows[:3], 1):
+        later = {
+            name: {part: n if part == "n" else n + 1 for part, n in row[name].items()}
+            for name in ("ttft_s", "e2e_latency_s")
+        }
+        points.append(
+            {
+                **row,
+                "variable": "load.request_rate_per_s",
+                "value": float(rate),
+                "load": {"mode": "open"},
+                "ttft_intended_s": later["ttft_s"],
+                "e2e_latency_intended_s": later["e2e_latency_s"],
+                "offered_rate_per_s": float(rate),
+            }
+        )
+    return {"points": points}
+
+
+def test_an_open_load_is_drawn_from_the_intended_time_and_says_so(open_summary):
+    variable = "load.request_rate_per_s"
+    figure = plot_latency(open_summary, variable)
+    assert list(traces(figure, "P95")[0].y) == [1.2, 5.0, 2.0]
+    assert list(traces(figure, "P95")[1].y) == pytest.approx([30.0, 15.0, 35.0])
+    assert "the moment the schedule meant a request to be sent" in figure.layout.meta["caption"]
+    assert figure.layout.title.text == (
+        "P95 time to first token is shortest at request_rate_per_s 1: 1.2 s, against 5 s at 2"
+    )
+    tradeoff = plot_tradeoff(open_summary, variable)
+    assert list(tradeoff.data[0].y) == pytest.approx([3.6, 6.2, 4.8])
+    assert "the schedule meant" in tradeoff.layout.meta["caption"]
+
+
+def test_an_open_load_shows_what_was_offered(open_summary, summary):
+    figure = plot_throughput(open_summary, "load.request_rate_per_s")
+    (offered,) = traces(figure, "offered")
+    assert list(offered.y) == [1.0, 2.0, 3.0]
+    assert "fall short of those offered" in figure.layout.meta["caption"]
+    assert not traces(plot_throughput(summary, VARIABLE), "offered")
+
+
+def test_the_steady_part_is_beside_the_whole(summary):
+    summary["points"][1]["steady_output_throughput_tokens_per_s"] = 66.0
+    figure = plot_throughput(summary, VARIABLE)
+    (steady,) = traces(figure, "output, steady part")
+    assert list(steady.y) == [66.0, None, None, None]
+    assert figure.layout.showlegend
+
+
+@pytest.mark.parametrize("plot", SWEEPS)
+def test_the_verdict_is_beside_every_number(plot, summary):
+    for row in summary["points"][2:4]:
+        row.update(validity="SUSPECT", validity_reasons=["<slow> client"])
+    figure = plot(summary, VARIABLE)
+    hovers = [text for t in figure.data for text in t.hovertext or () if text]
+    assert hovers
+    assert all("VALID" in text or "SUSPECT" in text for text in hovers)
+    assert any("&lt;slow&gt; client" in text for text in hovers)
+    assert any("mean of 2 repeats, 2 SUSPECT" in text for text in hovers)
+    assert "SUSPECT at 4" in figure.layout.meta["caption"]
+
+
+def test_a_title_names_the_doubt(summary):
+    summary["points"][3]["validity"] = "SUSPECT"
+    title = plot_throughput(summary, VARIABLE).layout.title.text
+    assert title == "Output throughput peaks at max_num_seqs 4 (SUSPECT): 145 tokens/s"
+
+
+def test_a_caption_says_that_all_is_valid(summary):
+    summary["points"].pop()
+    assert "4 points, all VALID." in plot_throughput(summary, VARIABLE).layout.meta["caption"]
+
+
+def test_what_is_not_valid_counts_for_no_caution(summary):
+    summary["points"][-1]["ttft_s"]["n"] = 2
+    assert "as few as 32 requests" in plot_latency(summary, VARIABLE).layout.meta["caption"]
+
+
+def test_timeline_shows_the_wait_for_a_slot_and_the_doubts(records, rows):
+    records.requests[1].update(intended_at_s=100.25, released_at_s=101.0)
+    doubted = {**rows[2], "validity": "SUSPECT", "validity_reasons": ["late"]}
+    figure = plot_timeline(records, doubted)
+    (slot,) = traces(figure, "wait for a slot")
+    assert (list(slot.base), list(slot.x), list(slot.y)) == ([0.25], [0.75], [2])
+    assert figure.layout.title.text.startswith("max_num_seqs 4 (SUSPECT): 3 requests")
+    assert figure.layout.meta["caption"].endswith("SUSPECT: late.")

@@ -62,3 +62,22 @@ def test_definitions_are_read_with_what_is_indented_below():
         "Words.\n\nttft_s   first token\n         minus send.\na_s, b_s  two\n\nThe end_s is near."
     )
     assert read_definitions(text) == {"ttft_s": "first token minus send.", "a_s, b_s": "two"}
+
+
+def test_a_load_with_a_schedule_counts_from_the_intended_time(rows):
+    told = {
+        "load": {"mode": "open"},
+        "ttft_intended_s": {"p50": 5.5, "p95": 6.5},
+        "e2e_latency_intended_s": {"p95": 9.25},
+        "offered_rate_per_s": 2.5,
+        "achieved_rate_per_s": 2.49,
+        "slot_wait_s": {"p95": 0.75},
+        "task_latency_s": {"p95": 33.0},
+    }
+    html = summary_table({"points": [{**rows[0], **told}]})
+    for cell in ("5,500", "6,500", "9.25", "2.5", "2.49", "750", "33"):
+        assert f"<td>{cell}</td>" in html
+    assert "TTFT and E2E count from the intended time of a request" in html
+    closed = summary_table({"points": [rows[0]]})
+    for head in ("Offered", "Slot wait", "Task", "intended"):
+        assert head not in closed

@@ -4,6 +4,7 @@ It knows rows of summary.json, not what a row means. A dot is one repeat, the li
 the mean of the valid repeats, a hollow dot is not valid and no line touches it.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,6 +15,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from labkit.analysis import words
+from labkit.analysis.pool import is_usable
 from labkit.report.quantities import look_up, order_values
 from labkit.report.theme import GREY, LIGHT
 
@@ -44,17 +46,12 @@ def select_rows(summary: dict[str, Any], variable: str) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (order.index(repr(row["value"])), row.get("repeat") or 0))
 
 
-def is_valid(row: dict[str, Any]) -> bool:
-    """Tell whether a row's numbers may be joined to others; a SUSPECT one may, and says why."""
-    return row.get("validity") in ("VALID", "SUSPECT")
-
-
 def average(rows: Sequence[dict[str, Any]], path: str) -> dict[str, float]:
     """Return the mean over valid repeats by value's name, in order; unmeasured ones are absent."""
     groups: dict[str, list[float]] = {}
     for row in rows:
         number = look_up(row, path)
-        if is_valid(row) and number is not None:
+        if is_usable(row) and number is not None:
             groups.setdefault(words.setting(row["value"]), []).append(number)
     return {value: fmean(numbers) for value, numbers in groups.items()}
 
@@ -141,14 +138,32 @@ def set_categories(figure: go.Figure, panel: int, rows: Sequence[dict[str, Any]]
 
 
 def describe(row: dict[str, Any], series: Series, text: str) -> str:
-    """Return the hover text of one repeat: what, where, n and verdict."""
+    """Return the hover text of one repeat: what, where, n, verdict and why."""
     count = look_up(row, series.count_path)
     counted = "n not known" if count is None else f"n = {count:,.0f} requests"
     return (
         f"<b>{escape(series.name)}: {text}</b><br>"
         f"{escape(words.short(row['variable']))} = {escape(words.setting(row['value']))}, "
-        f"repeat {row.get('repeat')}<br>{counted}, {escape(str(row.get('validity')))}"
+        f"repeat {row.get('repeat')}<br>{counted}, {tell_verdict(row)}"
     )
+
+
+def tell_verdict(row: dict[str, Any]) -> str:
+    """Return the verdict on a row with its reasons below, for a hover text."""
+    reasons = "; ".join(map(str, row.get("validity_reasons") or []))
+    lines = wrap(reasons, 60, max_lines=4, placeholder=" …")
+    return "<br>".join(map(escape, [str(row.get("validity") or "not judged"), *lines]))
+
+
+def count_verdicts(rows: Sequence[dict[str, Any]], value: str) -> str:
+    """Return how the usable repeats of a value were judged: '3 repeats, 1 SUSPECT, 2 VALID'."""
+    found = Counter(
+        str(row["validity"])
+        for row in rows
+        if is_usable(row) and words.setting(row["value"]) == value
+    )
+    told = [f"{number} {verdict}" for verdict, number in sorted(found.items())]
+    return ", ".join([words.count(found.total(), "repeat"), *told])
 
 
 def draw_series(
@@ -167,13 +182,13 @@ def draw_series(
     values = [words.setting(value) for value in order_values(row["value"] for row in rows)]
     means = average(rows, series.path)
     measured = [row for row in rows if look_up(row, series.path) is not None]
-    valid = [row for row in measured if is_valid(row)]
+    valid = [row for row in measured if is_usable(row)]
     repeated = len(valid) > len(means)
     hover = {words.setting(row["value"]): describe_row(row, series, factor, unit) for row in valid}
     if repeated:
         hover = {
             value: f"<b>{escape(series.name)}: {words.number(mean * factor)} {unit}</b><br>"
-            f"mean of {sum(words.setting(row['value']) == value for row in valid)} repeats"
+            f"mean of {count_verdicts(valid, value)}"
             for value, mean in means.items()
         }
     figure.add_scatter(
@@ -191,7 +206,7 @@ def draw_series(
     )
     for name, shown, symbol in (
         ("repeats", valid if repeated else [], series.symbol),
-        ("not valid", [row for row in measured if not is_valid(row)], f"{series.symbol}-open"),
+        ("not valid", [row for row in measured if not is_usable(row)], f"{series.symbol}-open"),
     ):
         if shown:
             figure.add_scatter(
@@ -221,7 +236,7 @@ def describe_row(row: dict[str, Any], series: Series, factor: float, unit: str) 
 
 def add_hollow_key(figure: go.Figure, rows: Sequence[dict[str, Any]]) -> None:
     """Add to the legend what a hollow dot means, where one is drawn."""
-    if any(not is_valid(row) for row in rows):
+    if any(not is_usable(row) for row in rows):
         figure.add_scatter(
             x=[None],
             y=[None],

@@ -3,14 +3,16 @@
 Each title says what was found, with its number; each panel has one axis with one unit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 
 from labkit.analysis import words
+from labkit.analysis.pool import is_usable
+from labkit.analysis.schedule import name_latency
+from labkit.report.figures.captions import caution, mark, spell_out, tell, tell_clock
 from labkit.report.figures.panels import (
     Series,
     add_hollow_key,
@@ -18,14 +20,13 @@ from labkit.report.figures.panels import (
     average,
     draw_series,
     find_reason,
-    is_valid,
     open_panels,
     select_rows,
     set_categories,
     suffix,
 )
 from labkit.report.quantities import choose_time_unit, look_up
-from labkit.report.theme import BLUE, GREEN, PURPLE, VERMILLION
+from labkit.report.theme import BLUE, GREEN, GREY, PURPLE, SKY, VERMILLION
 
 Rows = Sequence[dict[str, Any]]
 STYLES = (
@@ -55,15 +56,24 @@ def percentiles(field: str) -> tuple[Series, ...]:
 
 
 LATENCY = (
-    Panel("Time to first token", "TTFT", "", 1, percentiles("ttft_s")),
-    Panel("Time per output token", "TPOT", "", 1, percentiles("tpot_s")),
-    Panel("End to end", "latency", "", 1, percentiles("e2e_latency_s")),
+    ("Time to first token", "TTFT", "ttft_s"),
+    ("Time per output token", "TPOT", "tpot_s"),
+    ("End to end", "latency", "e2e_latency_s"),
 )
 OUTPUT = Series("output", "output_throughput_tokens_per_s", "num_ok", BLUE)
 REQUESTS = Series("requests", "request_throughput_per_s", "num_ok", GREEN, "diamond")
+STEADY = Series(
+    "output, steady part",
+    "steady_output_throughput_tokens_per_s",
+    "num_ok",
+    SKY,
+    "square",
+    "dash",
+)
+OFFERED = Series("offered", "offered_rate_per_s", "num_requests", GREY, "square", "dot")
 THROUGHPUT = (
-    Panel("Output tokens", "output throughput", "tokens/s", 1, (OUTPUT,)),
-    Panel("Requests", "request throughput", "requests/s", 1, (REQUESTS,)),
+    Panel("Output tokens", "output throughput", "tokens/s", 1, (OUTPUT, STEADY)),
+    Panel("Requests", "request throughput", "requests/s", 1, (REQUESTS, OFFERED)),
 )
 MEAN_KV = Series("mean", "kv_cache_usage.mean", "num_requests", BLUE)
 MAX_KV = Series("max", "kv_cache_usage.max", "num_requests", VERMILLION, "diamond")
@@ -73,6 +83,14 @@ PRESSURE = (
     Panel("KV cache usage", "KV cache used", "%", 100, (MEAN_KV, MAX_KV)),
     Panel("Waiting queue", "waiting", "requests", 1, (MEAN_WAITING, MAX_WAITING)),
 )
+
+
+def choose_latency(rows: Rows) -> list[Panel]:
+    """Return the panels of latency; where all rows have a schedule, from the intended time."""
+    return [
+        Panel(title, axis, "", 1, percentiles(name_latency(field, rows)))
+        for title, axis, field in LATENCY
+    ]
 
 
 def draw_panels(panels: Sequence[Panel], rows: Rows, variable: str) -> go.Figure:
@@ -107,80 +125,59 @@ def draw_panels(panels: Sequence[Panel], rows: Rows, variable: str) -> go.Figure
     return figure
 
 
-def tell(figure: go.Figure, panels: int, title: str, alt: str, caption: str) -> go.Figure:
-    """Give a figure its title, its words for who cannot see it, and what to look at."""
-    figure.update_layout(
-        title={"text": escape(title)},
-        meta={"alt": f"{title}. {alt}", "caption": caption, "panels": panels},
-    )
-    return figure
-
-
-def spell_out(means: dict[str, float], form: Callable[[float], str]) -> str:
-    """Return every mean as words: '1: 84 ms, 2: 90 ms'."""
-    return ", ".join(f"{value}: {form(mean)}" for value, mean in means.items())
-
-
-def caution(rows: Rows, count_path: str = "num_ok") -> str:
-    """Return what a reader must bear in mind: few requests, one repeat, hollow dots."""
-    notes = []
-    counts = [count for row in rows if (count := look_up(row, count_path)) is not None]
-    if counts and min(counts) < 100 and count_path != "num_ok":
-        notes.append(f"P99 rests on as few as {min(counts):.0f} requests: read it as the slowest.")
-    valid = [row for row in rows if is_valid(row)]
-    if len(valid) > 1 and len({repr(row["value"]) for row in valid}) == len(valid):
-        notes.append("One repeat a value: small differences may be noise.")
-    hollow = len(rows) - len(valid)
-    if hollow:
-        notes.append(f"{hollow} of {len(rows)} points not valid: hollow if measured, in no line.")
-    return " ".join(notes)
-
-
 def plot_latency(summary: dict[str, Any], variable: str) -> go.Figure:
     """Return TTFT, TPOT and end-to-end latency, P50, P95 and P99, against a variable."""
     rows, name = select_rows(summary, variable), words.short(variable)
-    figure = draw_panels(LATENCY, rows, variable)
-    means = average(rows, "ttft_s.p95")
+    panels = choose_latency(rows)
+    figure = draw_panels(panels, rows, variable)
+    means = average(rows, panels[0].series[1].path)
     title = f"Latency against {name}: no valid measurement"
     if means:
         best, worst = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        title = f"P95 time to first token is {words.seconds(means[best])} at {name} {best}"
+        told = f"{name} {mark(rows, best)}"
+        title = f"P95 time to first token is {words.seconds(means[best])} at {told}"
         if best != worst:
             title = (
-                f"P95 time to first token is shortest at {name} {best}: "
-                f"{words.seconds(means[best])}, against {words.seconds(means[worst])} at {worst}"
+                f"P95 time to first token is shortest at {told}: {words.seconds(means[best])}, "
+                f"against {words.seconds(means[worst])} at {mark(rows, worst)}"
             )
     alt = "; ".join(
         f"P95 {panel.title.lower()} by {name}: {spell_out(found, words.seconds)}"
-        for panel in LATENCY
+        for panel in panels
         if (found := average(rows, panel.series[1].path))
     )
     caption = (
         "Look at how far P95 and P99 part from P50: a wide gap means that some requests wait. "
         "TTFT tells of the queue and prefill, TPOT of the decode batch. "
     )
-    return tell(figure, len(LATENCY), title, alt, caption + caution(rows, "ttft_s.n"))
+    caption += tell_clock(rows) + caution(rows, panels[0].series[0].count_path)
+    return tell(figure, len(panels), title, alt, caption)
 
 
 def plot_throughput(summary: dict[str, Any], variable: str) -> go.Figure:
     """Return output tokens/s and requests/s against a variable."""
     rows, name = select_rows(summary, variable), words.short(variable)
     figure = draw_panels(THROUGHPUT, rows, variable)
-    figure.update_layout(showlegend=any(not is_valid(row) for row in rows))
+    more = [look_up(row, series.path) for row in rows for series in (STEADY, OFFERED)]
+    hollow = any(not is_usable(row) for row in rows)
+    figure.update_layout(showlegend=hollow or any(number is not None for number in more))
     means = average(rows, OUTPUT.path)
     title = f"Throughput against {name}: no valid measurement"
     if means:
         best = max(means, key=means.__getitem__)
         verb = "peaks at" if len(means) > 1 else "at"
-        title = f"Output throughput {verb} {name} {best}: {words.number(means[best])} tokens/s"
+        told = f"{name} {mark(rows, best)}"
+        title = f"Output throughput {verb} {told}: {words.number(means[best])} tokens/s"
         close = overlap(rows, OUTPUT.path, best)
         if close:
             title += f" ({' and '.join(close)} within the spread of repeats)"
     alt = f"Output tokens/s by {name}: {spell_out(means, words.number) or 'none'}"
     caption = (
         "Look for the value after which the curve is flat: beyond it a larger value buys no "
-        "tokens, only waiting. "
+        "tokens, only waiting. The steady part leaves out ramp-up and tail. "
     )
+    if name_latency("ttft_s", rows) != "ttft_s":
+        caption += "Where requests served fall short of those offered, a queue grows. "
     return tell(figure, len(THROUGHPUT), title, alt, caption + caution(rows))
 
 
@@ -189,7 +186,7 @@ def overlap(rows: Rows, path: str, best: str) -> list[str]:
     groups: dict[str, list[float]] = {}
     for row in rows:
         number = look_up(row, path)
-        if is_valid(row) and number is not None:
+        if is_usable(row) and number is not None:
             groups.setdefault(str(next(iter(average([row], path)))), []).append(number)
     if len(groups.get(best, [])) < 2:
         return []
@@ -206,11 +203,11 @@ def plot_pressure(summary: dict[str, Any], variable: str) -> go.Figure:
     if usage:
         value = max(usage, key=usage.__getitem__)
         share = words.number(usage[value] * 100)
-        parts.append(f"KV cache is fullest at {name} {value}: {share} %")
+        parts.append(f"KV cache is fullest at {name} {mark(rows, value)}: {share} %")
     if waiting:
         value = max(waiting, key=waiting.__getitem__)
-        parts.append(f"queue is longest at {value}: {words.number(waiting[value])} waiting")
-        parts[-1] = parts[-1] if usage else parts[-1].replace(f"at {value}", f"at {name} {value}")
+        place = mark(rows, value) if usage else f"{name} {mark(rows, value)}"
+        parts.append(f"queue is longest at {place}: {words.number(waiting[value])} waiting")
     title = "; ".join(parts) or f"Pressure against {name}: no valid measurement"
     title = title[0].upper() + title[1:]
     alt = (
@@ -218,8 +215,9 @@ def plot_pressure(summary: dict[str, Any], variable: str) -> go.Figure:
         f"{spell_out({k: v * 100 for k, v in usage.items()}, words.number) or 'not measured'}; "
         f"longest waiting queue: {spell_out(waiting, words.number) or 'not measured'}"
     )
+    limit = "the batch" if variable.startswith("load.") else "the variable"
     caption = (
         "A full cache makes the engine preempt or hold requests back; a queue beside a half "
-        "empty cache means that the variable, not memory, is the limit. "
+        f"empty cache means that {limit}, not memory, is the limit. "
     )
     return tell(figure, len(PRESSURE), title, alt, caption + caution(rows))

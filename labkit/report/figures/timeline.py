@@ -10,10 +10,11 @@ import plotly.graph_objects as go
 
 from labkit.analysis import words
 from labkit.records import PointRecords
+from labkit.report.figures.bars import draw_requests, title_requests
+from labkit.report.figures.captions import tell
 from labkit.report.figures.panels import add_note, add_panel_title, suffix
-from labkit.report.figures.sweep import tell
 from labkit.report.quantities import look_up, thin, thin_peaks
-from labkit.report.theme import AMBER, BLUE, GREEN, LIGHT, PURPLE, SKY, VERMILLION
+from labkit.report.theme import AMBER, BLUE, GREEN, LIGHT, PURPLE, VERMILLION
 
 MAX_BARS = 150
 MAX_SAMPLES = 250
@@ -55,8 +56,10 @@ def plot_timeline(records: PointRecords, row: dict[str, Any]) -> go.Figure:
     caption = (
         "Read it from top to bottom at one moment: the paler part of a bar is queue and prefill, "
         "the stronger one decode. Paler parts that grow while requests wait mean a full queue; "
-        "see whether the KV cache was full then."
+        "see whether the KV cache was full then. "
     )
+    if reasons := row.get("validity_reasons"):
+        caption += f"{row['validity']}: {'; '.join(map(str, reasons))}."
     return tell(figure, 1, title, alt, caption)
 
 
@@ -107,50 +110,6 @@ def open_stack(titles: Sequence[str], units: Sequence[str]) -> go.Figure:
         add_panel_title(figure, panel, title)
         figure.layout.annotations[panel].update(xref="x domain")
     return figure.update_layout(yaxis={"autorange": "reversed", "rangemode": "normal"})
-
-
-def title_requests(shown: int, total: int) -> str:
-    """Return the title of the panel of requests, which says when some are left out."""
-    return "Requests" if shown == total else f"Requests ({shown} of {total} shown)"
-
-
-def draw_requests(figure: go.Figure, requests: Rows, start: float, end: float) -> None:
-    """Draw each request as a bar: until its first token, then to its last; errors whole."""
-    bars: dict[str, list[tuple[int, float, float, str]]] = {"wait": [], "decode": [], "error": []}
-    for number, request in enumerate(sorted(requests, key=lambda r: float(r["sent_at_s"])), 1):
-        sent, first = request["sent_at_s"], request.get("first_token_at_s")
-        last = next(
-            (request[k] for k in ("last_token_at_s", "finished_at_s") if request.get(k)), end
-        )
-        if request.get("status") != "ok":
-            text = f"request {number}: error {request.get('error_kind') or ''}"
-            bars["error"].append((number, sent - start, last - sent, text))
-            continue
-        text = f"request {number}: first token after {words.number((first or last) - sent)} s"
-        bars["wait"].append((number, sent - start, (first or last) - sent, text))
-        if first is not None:
-            text = f"request {number}: {request.get('completion_tokens')} tokens decoded in "
-            text += f"{words.number(last - first)} s"
-            bars["decode"].append((number, first - start, last - first, text))
-    for kind, name, colour in (
-        ("wait", "queue and prefill", SKY),
-        ("decode", "decode", BLUE),
-        ("error", "error", VERMILLION),
-    ):
-        if bars[kind]:
-            figure.add_bar(
-                orientation="h",
-                y=[bar[0] for bar in bars[kind]],
-                base=[round(bar[1], 4) for bar in bars[kind]],
-                x=[round(bar[2], 4) for bar in bars[kind]],
-                hovertext=[bar[3] for bar in bars[kind]],
-                hoverinfo="text",
-                textposition="none",
-                name=name,
-                marker={"color": colour, "line": {"width": 0}},
-            )
-    if not requests:
-        add_note(figure, "No data: no request was sent")
 
 
 def draw_samples(
@@ -242,6 +201,7 @@ def word(records: PointRecords, row: dict[str, Any]) -> tuple[str, str]:
         parts.append("at most " + ", ".join(known))
     if not records.requests:
         parts = ["no request was sent"]
-    title = f"{name} {value}: {'; '.join(parts)}"
+    verdict = f" ({row['validity']})" if row.get("validity") else ""
+    title = f"{name} {value}{verdict}: {'; '.join(parts)}"
     errors = sum(request.get("status") != "ok" for request in records.requests)
     return title, f"Four panels over time; {errors} requests ended in an error"

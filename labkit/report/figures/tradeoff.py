@@ -7,17 +7,19 @@ from typing import Any
 import plotly.graph_objects as go
 
 from labkit.analysis import words
+from labkit.analysis.pool import is_usable
+from labkit.analysis.schedule import name_latency
+from labkit.report.figures.captions import caution, mark, tell, tell_clock
 from labkit.report.figures.panels import (
     Series,
     add_hollow_key,
     add_note,
     average,
+    count_verdicts,
     describe,
     find_reason,
-    is_valid,
     select_rows,
 )
-from labkit.report.figures.sweep import caution, tell
 from labkit.report.quantities import choose_time_unit, look_up
 from labkit.report.theme import BLUE, LIGHT
 
@@ -31,20 +33,26 @@ SIDES = {
     "bottom right": (0.8, -0.6),
     "bottom left": (-0.8, -0.6),
 }
-LATENCY = Series("P95 end-to-end latency", "e2e_latency_s.p95", "e2e_latency_s.n", BLUE)
+
+
+def choose_latency(rows: list[dict[str, Any]]) -> Series:
+    """Return P95 end-to-end latency; where all rows have a schedule, from the intended time."""
+    field = name_latency("e2e_latency_s", rows)
+    return Series("P95 end-to-end latency", f"{field}.p95", f"{field}.n", BLUE)
 
 
 def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
     """Return P95 end-to-end latency against output tokens/s, values labelled, joined in order."""
     rows, name = select_rows(summary, variable), words.short(variable)
+    latency = choose_latency(rows)
     measured = [
         row
         for row in rows
-        if look_up(row, X_PATH) is not None and look_up(row, LATENCY.path) is not None
+        if look_up(row, X_PATH) is not None and look_up(row, latency.path) is not None
     ]
-    valid = [row for row in measured if is_valid(row)]
-    speed, delay = average(valid, X_PATH), average(valid, LATENCY.path)
-    factor, unit = choose_time_unit(look_up(row, LATENCY.path) for row in measured)
+    valid = [row for row in measured if is_usable(row)]
+    speed, delay = average(valid, X_PATH), average(valid, latency.path)
+    factor, unit = choose_time_unit(look_up(row, latency.path) for row in measured)
     figure = go.Figure(layout={"template": LIGHT, "height": 440, "showlegend": False})
     figure.update_layout(
         xaxis={
@@ -53,7 +61,7 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
         },
         yaxis={
             "title": {"text": f"P95 end-to-end latency ({unit})"},
-            "range": frame_range([(look_up(row, LATENCY.path) or 0) * factor for row in measured]),
+            "range": frame_range([(look_up(row, latency.path) or 0) * factor for row in measured]),
         },
     )
     figure.update_xaxes(showgrid=True)
@@ -70,13 +78,13 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
         hovertext=[
             f"<b>{escape(name)} = {escape(value)}</b><br>{words.number(speed[value])} tokens/s<br>"
             f"{words.seconds(delay[value])} P95 latency<br>mean of "
-            f"{sum(words.setting(row['value']) == value for row in valid)} valid repeats"
+            f"{count_verdicts(valid, value)}"
             for value in values
         ],
         hoverinfo="text",
         cliponaxis=False,
     )
-    hollow = [row for row in measured if not is_valid(row)]
+    hollow = [row for row in measured if not is_usable(row)]
     repeats = valid if len(valid) > len(values) else []
     for label, shown, symbol in (
         ("repeats", repeats, "circle"),
@@ -85,19 +93,19 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
         if shown:
             figure.add_scatter(
                 x=[look_up(row, X_PATH) for row in shown],
-                y=[(look_up(row, LATENCY.path) or 0) * factor for row in shown],
+                y=[(look_up(row, latency.path) or 0) * factor for row in shown],
                 mode="markers+text" if label == "not valid" else "markers",
                 text=[escape(words.setting(row["value"])) for row in shown],
                 textposition="top center",
                 name=label,
                 marker={"color": BLUE, "size": 6 if shown is repeats else 10, "symbol": symbol},
                 opacity=0.6 if shown is repeats else 1,
-                hovertext=[describe_both(row) for row in shown],
+                hovertext=[describe_both(row, latency) for row in shown],
                 hoverinfo="text",
                 showlegend=False,
             )
     if not measured:
-        missing = LATENCY.path if average(rows, X_PATH) else X_PATH
+        missing = latency.path if average(rows, X_PATH) else X_PATH
         add_note(figure, f"No data: {find_reason(rows, missing)}")
     if hollow:
         figure.update_layout(showlegend=True)
@@ -106,8 +114,9 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
     title = f"Latency against throughput by {name}: no valid measurement"
     if values:
         best = max(values, key=speed.__getitem__)
+        most = "the most output" if len(values) > 1 else "an output"
         title = (
-            f"{name} {best} gives {'the most output' if len(values) > 1 else 'an output'}, "
+            f"{name} {mark(rows, best)} gives {most}, "
             f"{words.number(speed[best])} tokens/s, at {words.seconds(delay[best])} "
             "P95 latency"
         )
@@ -117,9 +126,9 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
     )
     caption = (
         "Right and low is better; the axes need not begin at 0. "
-        f"{name_beaten(speed, delay, name)} {caution(rows)}"
+        f"{name_beaten(speed, delay, name)} {tell_clock(rows)} {caution(rows)}"
     )
-    return tell(figure, 1, title, alt, " ".join(caption.split()))
+    return tell(figure, 1, title, alt, caption)
 
 
 def frame_range(numbers: list[float]) -> list[float] | None:
@@ -136,11 +145,11 @@ def frame_range(numbers: list[float]) -> list[float] | None:
     return [bottom, max(middle + 0.62 * span, high + 0.12 * span)]
 
 
-def describe_both(row: dict[str, Any]) -> str:
+def describe_both(row: dict[str, Any], latency: Series) -> str:
     """Return the hover text of one repeat: both numbers."""
-    latency = words.seconds(look_up(row, LATENCY.path) or 0)
+    seconds = words.seconds(look_up(row, latency.path) or 0)
     speed = words.number(look_up(row, X_PATH) or 0)
-    return describe(row, LATENCY, f"{latency}, {speed} tokens/s")
+    return describe(row, latency, f"{seconds}, {speed} tokens/s")
 
 
 def place_labels(across: list[float], up: list[float]) -> list[str]:

@@ -1,122 +1,34 @@
-"""Facts on disk: appended as they happen, documents replaced atomically, nothing overwritten.
+"""Where a run keeps what: its documents, and the records of its points.
 
-This module knows where a run keeps what. It must not know how a fact is measured or what follows
-from it.
+It must not know how a fact is measured or what follows from it.
 """
 
 import contextlib
 import fcntl
-import json
-import os
 import re
-import tempfile
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from labkit.errors import RecordsError
+from labkit.records.documents import read_json, replace_json
+from labkit.records.lines import read_jsonl, read_requests
 
 SCHEMA = 1
 
 
-class JsonlWriter:
-    """Appends rows to a JSON Lines file, one complete line a write; safe to share by threads."""
-
-    def __init__(self, path: Path) -> None:
-        end_torn_line(path)
-        self._file = path.open("ab", buffering=0)
-        self._lock = threading.Lock()
-
-    def write(self, row: Mapping[str, Any]) -> None:
-        """Append one row. Raises ValueError for NaN, OSError where the disk refuses."""
-        line = json.dumps(row, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-        with self._lock:
-            self._file.write(line)
-
-    def close(self) -> None:
-        """Close the file; rows written before stay."""
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-def end_torn_line(path: Path) -> None:
-    """End a last line that a killed writer left without its newline, so that it stays alone."""
-    if path.exists() and path.stat().st_size:
-        with path.open("rb+") as file:
-            file.seek(-1, os.SEEK_END)
-            if file.read(1) != b"\n":
-                file.write(b"\n")
-
-
-def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a JSON Lines file, none if it is not there; a torn line is left out."""
-    if not path.exists():
-        return []
-    rows = []
-    for line in path.read_bytes().splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a document so that a reader, or a crash, sees the old or the new one, never half."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def replace_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a strict JSON document atomically; NaN and infinity are refused."""
-    replace_text(path, json.dumps(document, allow_nan=False, indent=1) + "\n")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return a JSON document. Raises RecordsError if it is missing or damaged."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RecordsError(f"expected {path}, found: {error.strerror}") from None
-    except ValueError as error:
-        raise RecordsError(f"expected JSON in {path}, found: {error}") from None
-    if not isinstance(document, dict):
-        raise RecordsError(f"expected a JSON object in {path}, found {type(document).__name__}")
-    return document
-
-
 @dataclass(frozen=True, slots=True)
 class PointRecords:
-    """What was recorded of one point."""
+    """What was recorded of one point, and what its run knows of the client's ceiling."""
 
     point_id: str
     point: dict[str, Any]
     requests: list[dict[str, Any]] = field(default_factory=list)
     samples: list[dict[str, Any]] = field(default_factory=list)
+    headroom: dict[str, Any] | None = None
+    headroom_reason: str | None = None
+    """Why `headroom` is None, where that is known."""
 
 
 class RunFolder:
@@ -198,14 +110,46 @@ class RunFolder:
         return PointRecords(
             point_id,
             read_json(folder / "point.json"),
-            read_jsonl(folder / "requests.jsonl"),
+            read_requests(folder / "requests.jsonl"),
             read_jsonl(folder / "samples.jsonl"),
+            **self._headroom(),
         )
 
-    def points(self) -> list[PointRecords]:
+    def _headroom(self) -> dict[str, Any]:
+        manifest = self.manifest() if self.manifest_path.is_file() else {}
+        return {name: manifest.get(name) for name in ("headroom", "headroom_reason")}
+
+    def points(self) -> "Points":
         """Return what was recorded, in the order of the plan; points never begun are left out."""
-        found = (self.point(entry["point_id"]) for entry in self.manifest()["plan"])
-        return [records for records in found if records is not None]
+        planned = [entry["point_id"] for entry in self.manifest()["plan"]]
+        begun = [one for one in planned if (self.point_folder(one) / "point.json").is_file()]
+        return Points(self, begun)
+
+
+class Points(Sequence[PointRecords]):
+    """The points of a run, each read when it is asked for and not kept: one may fill a memory."""
+
+    def __init__(self, run: RunFolder, point_ids: Sequence[str]) -> None:
+        self._run = run
+        self._point_ids = point_ids
+
+    def __len__(self) -> int:
+        return len(self._point_ids)
+
+    def __iter__(self) -> Iterator[PointRecords]:
+        for place in range(len(self)):
+            yield self[place]
+
+    @overload
+    def __getitem__(self, place: int) -> PointRecords: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Points": ...
+    def __getitem__(self, place: int | slice) -> "PointRecords | Points":
+        if isinstance(place, slice):
+            return Points(self._run, self._point_ids[place])
+        records = self._run.point(self._point_ids[place])
+        assert records is not None, "a point that was begun has a record"
+        return records
 
 
 def create_folder(reports: Path, name: str) -> Path:
