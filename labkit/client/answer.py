@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic_core import from_json
+from pydantic import TypeAdapter
 
 from labkit.client.sse import Event
+
+_JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 @dataclass(slots=True)
@@ -39,7 +41,7 @@ class Answer:
             self.done = True
             return
         try:
-            chunk = from_json(event.data)
+            chunk = _JSON.validate_json(event.data)
         except ValueError:
             if event.complete:
                 self._blame("malformed", f"expected JSON in an event, found {event.data[:200]!r}")
