@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from labkit.client.headroom import measure_headroom
 from labkit.client.load import Client, Order
 from labkit.client.share import count_warmup
 from labkit.client.stream import Target
@@ -126,6 +127,7 @@ def _measure_points(
 ) -> None:
     emit({"event": "run", "num_points": len(points), "at_s": time.monotonic()})
     with Client() as client, contextlib.ExitStack() as stack:
+        _note_headroom(run, client)
         for number, point in enumerate(points, start=1):
             began_at_s = time.monotonic()
             emit({"event": "point", "number": number, "at_s": began_at_s, **_describe_place(point)})
@@ -155,6 +157,14 @@ def _measure_points(
                 emit({"event": "point_end", "number": number, "status": facts["status"],
                       "error": facts["error"], "at_s": time.monotonic()})  # fmt: skip
     emit({"event": "end", "at_s": time.monotonic()})
+
+
+def _note_headroom(run: RunFolder, client: Client) -> None:
+    """Keep what the client can do here, or why that is not known: it stops no measurement."""
+    try:
+        run.update_manifest(headroom=measure_headroom(client), headroom_reason=None)
+    except (LabkitError, OSError) as error:
+        run.update_manifest(headroom=None, headroom_reason=_tell(error))
 
 
 def _measure_point(

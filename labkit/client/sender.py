@@ -57,10 +57,10 @@ class Sender:
                 watcher = group.create_task(self._watch())
                 await self._pace(start_at_s)
                 ended_at_s = time.monotonic()
-                cpu_s = time.process_time() - cpu_before_s
                 watcher.cancel()
                 self._ended.put_nowait(None)
                 await keeper
+        cpu_s = time.process_time() - cpu_before_s
         return {
             **self._counts,
             "started_at_s": start_at_s,
