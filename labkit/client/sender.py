@@ -44,6 +44,8 @@ class Sender:
         self._target = Target(**job["target"])
         self._tasks: list[Task] = [[_read(row) for row in task] for task in job["tasks"]]
         self._limit = asyncio.Semaphore(job["limit"]) if job["limit"] else None
+        # One request is built in a turn of the loop: sockets are looked at in between.
+        self._turn = asyncio.Lock()
         self._ended: asyncio.Queue[Exchange | dict[str, Any] | None] = asyncio.Queue()
         self._counts = {"num_done": 0, "num_error": 0, "completion_tokens": 0}
         self._lateness_s: list[float] = []
@@ -95,6 +97,8 @@ class Sender:
                 exchange.released_at_s = max(
                     intended_at_s, time.monotonic() if self._limit else intended_at_s
                 )
+                async with self._turn:
+                    await asyncio.sleep(0)
                 await send(self._client, self._target, request, messages, exchange)
             if step + 1 == len(task):
                 self._ended.put_nowait(exchange)

@@ -5,8 +5,9 @@ Pure: bytes and stamps in, events out. It must not know HTTP, JSON, or what a to
 
 import bisect
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -23,22 +24,35 @@ class Event:
     complete: bool = True
 
 
-def read_events(pieces: Iterable[tuple[float, bytes]]) -> list[Event]:
+def read_events(pieces: Sequence[tuple[float, bytes]]) -> list[Event]:
     """Return the events in (stamp in seconds, bytes) pieces, in order.
 
     An event may span pieces and a piece may hold several events: they then share a stamp. A blank
     after `data:` is optional, comments and other fields are skipped, bytes that are no UTF-8 are
     replaced. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
     """
-    stamps: list[float] = []
-    ends: list[int] = []
-    whole = bytearray()
-    for at_s, piece in pieces:
-        whole += piece
-        stamps.append(at_s)
-        ends.append(len(whole))
-    body = bytes(whole)
+    body = b"".join(piece for _, piece in pieces)
+    if b"\r" in body:
+        return _read_lines(body, pieces)
+    events: list[Event] = []
+    start, end_of_piece, at_s, later = 0, 0, 0.0, iter(pieces)
+    for block in body.split(b"\n\n"):
+        end = start + len(block)
+        if block.startswith(b"data:") and b"\n" not in block and end < len(body):
+            while end_of_piece <= end:
+                at_s, piece = next(later)
+                end_of_piece += len(piece)
+            events.append(Event(at_s, str(_strip_field(block), "utf-8", "replace")))
+        elif block.strip(b"\n"):
+            return _read_lines(body, pieces)
+        start = end + 2
+    return events
 
+
+def _read_lines(body: bytes, pieces: Sequence[tuple[float, bytes]]) -> list[Event]:
+    """Return the events of any stream, line by line; the common form is read faster above."""
+    stamps = [at_s for at_s, _ in pieces]
+    ends = list(accumulate(len(piece) for _, piece in pieces))
     events: list[Event] = []
     lines: list[bytes] = []
     at_s = 0.0

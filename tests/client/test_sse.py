@@ -1,4 +1,4 @@
-from labkit.client.sse import Event, read_events
+from labkit.client.sse import Event, _read_lines, read_events
 
 
 def test_one_event_in_one_piece() -> None:
@@ -53,3 +53,13 @@ def test_no_bytes_no_events() -> None:
 
 def test_byte_order_mark_is_skipped() -> None:
     assert read_events([(1.0, b"\xef\xbb\xbfdata: a\n\n")]) == [Event(1.0, "a")]
+
+
+BODY = 'data: {"a":1}\n\ndata:{"b":"ü"}\n\n: quiet\n\ndata: one\ndata: two\n\ndata: [DONE]\n\n'.encode()
+
+
+@pytest.mark.parametrize("body", [BODY[:30], BODY, BODY[:-1], BODY[:-9]])
+def test_the_fast_way_says_what_the_careful_way_says(body: bytes) -> None:
+    for cut in range(len(body) + 1):
+        pieces = [(1.0, body[:cut]), (2.0, body[cut:])]
+        assert read_events(pieces) == _read_lines(body, pieces)
