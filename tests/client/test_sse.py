@@ -1,3 +1,5 @@
+import pytest
+
 from labkit.client.sse import Event, _read_lines, read_events
 
 
@@ -55,7 +57,9 @@ def test_byte_order_mark_is_skipped() -> None:
     assert read_events([(1.0, b"\xef\xbb\xbfdata: a\n\n")]) == [Event(1.0, "a")]
 
 
-BODY = 'data: {"a":1}\n\ndata:{"b":"ü"}\n\n: quiet\n\ndata: one\ndata: two\n\ndata: [DONE]\n\n'.encode()
+BODY = (
+    'data: {"a":1}\n\ndata:{"b":"ü"}\n\n: quiet\n\ndata: one\ndata: two\n\ndata: [DONE]\n\n'
+).encode()
 
 
 @pytest.mark.parametrize("body", [BODY[:30], BODY, BODY[:-1], BODY[:-9]])
