@@ -13,7 +13,10 @@ import threading
 import time
 from typing import Any
 
-_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+)
 _AT_ONCE = 16
 _stamps: dict[str, list[float]] = {}
 
