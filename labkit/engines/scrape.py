@@ -29,7 +29,7 @@ FIELDS = (
     "prefix_cache_hits_tokens_total",
 )
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ERRORS = (OSError, http.client.HTTPException, ValueError)
+ERRORS = (OSError, http.client.HTTPException, ValueError, RecursionError)
 """What get_text and get_json raise when nobody answers, or with something else than asked for."""
 
 
