@@ -100,8 +100,10 @@ class LlamaCppEngine:
         """Return one look at /metrics and /slots; raises EngineError if they don't answer."""
         slots = self._get("/slots")
         unified = bool(self._told.get("kv_unified"))
+        static = not self._told.get("cont_batching", True)
         try:
-            return map_llamacpp(get_text(f"{self._root}/metrics"), slots, unified=unified)
+            text = get_text(f"{self._root}/metrics")
+            return map_llamacpp(text, slots, unified=unified, static=static)
         except ERRORS as error:
             raise self._explain("/metrics", error) from None
 
