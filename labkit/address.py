@@ -62,11 +62,11 @@ def read_key(name: str | None) -> str | None:
             f"expected an API key in the environment variable {name}, found it unset; "
             f"export {name}=..., or name no variable"
         )
-    check_key(key, name=f"the environment variable {name}")
+    check_key(key, where=f" in the environment variable {name}")
     return key
 
 
-def check_key(key: str, *, name: str = "the API key") -> None:
+def check_key(key: str, *, where: str = "") -> None:
     """Raise ParamsError for a key that no HTTP header can carry; it is not shown."""
     if not key.isascii():
         fault = "characters outside ASCII"
@@ -79,8 +79,8 @@ def check_key(key: str, *, name: str = "the API key") -> None:
     else:
         return
     raise ParamsError(
-        f"expected {name} to hold a key of printable ASCII characters, found {fault} "
-        f"(not shown); set it again without them"
+        f"expected an API key of printable ASCII characters{where}, found {fault} (not shown); "
+        f"set it again without"
     )
 
 
@@ -113,7 +113,7 @@ def _find_secret(url: str) -> str | None:
 def _find_fault(url: str, *, schemes: tuple[str, ...]) -> str | None:
     shown = repr(url if len(url) <= MAX_SHOWN_CHARS else f"{url[:MAX_SHOWN_CHARS]}...")
     if not url.isascii() or not url.isprintable() or " " in url:
-        return f"a blank, or a character that no URL has, in {shown}; write %-escapes or leave out"
+        return f"{shown}, with a blank or another character that no URL has; take it out"
     try:
         parts = urllib.parse.urlsplit(url)
         host = parts.hostname

@@ -77,7 +77,9 @@ def test_a_key_that_no_header_carries_is_refused_and_not_shown(
     assert "\n" not in str(caught.value)
     if "\x00" not in key:
         monkeypatch.setenv("TEST_KEY", key)
-        with pytest.raises(ParamsError, match=f"variable TEST_KEY to hold .*{said}"):
+        with pytest.raises(
+            ParamsError, match=f"in the environment variable TEST_KEY, found .*{said}"
+        ):
             read_key("TEST_KEY")
 
 

@@ -101,9 +101,10 @@ def test_a_think_time_follows_the_answer(out: Path) -> None:
 
 def test_thinking_holds_no_slot(out: Path) -> None:
     tasks = [conversation(think_time_s=1.0)[:2], *single(3)]
-    job = {"mode": "open", "offsets_s": [0.0, 0.0, 0.0, 0.0], "limit": 1}
+    job = {"mode": "open", "offsets_s": [0.0, 0.3, 0.3, 0.3], "limit": 1}
     records, server, _ = go(out, answer, tasks, **job)
     assert server.max_running == 1
+    assert records["a"]["finished_at_s"] < records["r0"]["intended_at_s"]
     for name in ("r0", "r1", "r2"):
         assert records[name]["finished_at_s"] < records["b"]["intended_at_s"]
     assert records["b"]["status"] == "ok"

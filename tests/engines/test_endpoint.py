@@ -100,7 +100,7 @@ def test_something_else_there(pages, tmp_path) -> None:
 
 def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(monkeypatch) -> None:
     monkeypatch.setenv("TEST_KEY", "canary\r")
-    with pytest.raises(ParamsError, match=r"TEST_KEY to hold .* line break") as caught:
+    with pytest.raises(ParamsError, match="TEST_KEY, found a line break") as caught:
         check_engine(make_params("http://127.0.0.1:1", api_key_env="TEST_KEY"))
     assert "canary" not in str(caught.value)
 
