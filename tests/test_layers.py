@@ -16,6 +16,7 @@ LAYERS = {
     "plan": 2,
     "workload": 2,
     "environment": 2,
+    "address": 2,
     "analysis": 2,
     "progress": 2,
     "engines": 3,

@@ -37,6 +37,8 @@ async def pace_closed(
     `begin_at_s`, rising, are the moments of the first tasks. All of the time before the first one
     is used to build requests ahead.
     """
+    if not tasks:
+        return
     waiting = deque(tasks)
     lead_s = max(AHEAD_S, begin_at_s[0] - time.monotonic())
 

@@ -14,7 +14,7 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from labkit.client.exchange import Exchange
-from labkit.client.pace import pace_batches, pace_closed, pace_open
+from labkit.client.pace import AHEAD_S, pace_batches, pace_closed, pace_open, sleep_until
 from labkit.client.record import describe
 from labkit.client.stream import Target, send
 from labkit.records import JsonlWriter
@@ -111,6 +111,8 @@ class Sender:
             told = [*messages, ("assistant", said)]
             assert exchange.finished_at_s is not None
             intended_at_s = exchange.finished_at_s + task[step + 1].think_time_s
+            # thinking holds neither a slot nor a connection that a server might drop
+            await sleep_until(intended_at_s - AHEAD_S)
 
     def _break(self, task: Task, first: int) -> None:
         """Record the requests of a task that are not sent, since the one before them failed."""

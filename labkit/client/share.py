@@ -4,12 +4,12 @@ Pure. It must not know processes or how a share is sent.
 """
 
 import math
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from labkit.client.arrivals import draw_offsets
 from labkit.client.pace import STAGGER_S
+from labkit.environment import count_cores
 from labkit.params import LoadParams
 from labkit.workload import Request
 
@@ -38,8 +38,8 @@ def group_tasks(requests: Iterable[Request]) -> list[Task]:
 def choose_num_workers(load: LoadParams, num_tasks: int, cores: int | None = None) -> int:
     """Return how many processes should send: what the params say, or what the load seems to need.
 
-    Never more than there are cores or requests in flight; a static batch has a single one, which
-    alone can see that all of it has ended.
+    Never more than there are requests in flight and, where the params don't say, cores that this
+    process may use. A static batch has a single one, which alone can see that all of it has ended.
     """
     if load.mode == "static_batch":
         return 1
@@ -51,7 +51,7 @@ def choose_num_workers(load: LoadParams, num_tasks: int, cores: int | None = Non
         math.ceil((load.max_concurrency or 1) / STREAMS_PER_WORKER),
         math.ceil(rate_per_s / REQUESTS_PER_S_PER_WORKER),
     )
-    return max(1, min(wanted, cores or os.cpu_count() or 1, limit))
+    return max(1, min(wanted, cores or int(count_cores()), limit))
 
 
 def cut_shares(
@@ -68,7 +68,7 @@ def cut_shares(
     if load.mode == "closed":
         assert load.max_concurrency is not None
         slots = min(load.max_concurrency, len(tasks))
-        spacing_s = load.ramp_up_s / slots if load.ramp_up_s else STAGGER_S
+        spacing_s = load.ramp_up_s / slots if load.ramp_up_s and slots else STAGGER_S
         for k, share in enumerate(shares):
             share["begins_s"] = [slot * spacing_s for slot in range(k, slots, num_workers)]
     elif load.mode == "static_batch":

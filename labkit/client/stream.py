@@ -9,7 +9,7 @@ each is due, or what an answer means.
 import asyncio
 import ipaddress
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 
+from labkit.address import make_redact as make_redact
 from labkit.client.exchange import Exchange, current
 from labkit.client.proxied import Proxied, find_proxy
 from labkit.client.wire import Wire
@@ -111,11 +112,6 @@ def build_body(target: Target, request: Request, messages: Messages) -> dict[str
         # a grammar decides the length, and an engine that is told to ignore it as well may fail
         return body | {"response_format": request.response_format}
     return body | dict(target.extra_body)
-
-
-def make_redact(api_key: str | None) -> Callable[[str], str]:
-    """Return a function that takes an API key out of a text."""
-    return lambda text: text.replace(api_key, "[redacted]") if api_key else text
 
 
 def _tell(error: BaseException) -> str:

@@ -4,21 +4,23 @@ It finds the form of the base URL that answers, with or without `/v1`, the serve
 whether completions or only chat is offered. It must not know engines or loads.
 """
 
-import os
 import time
 from dataclasses import dataclass
 from typing import Any, Never
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
 
+from labkit.address import check_key, check_proxy, check_url, make_redact
 from labkit.client.answer import read_count, read_error
-from labkit.client.stream import NO_KEY, is_loopback, make_redact
+from labkit.client.proxied import find_proxy
+from labkit.client.stream import NO_KEY, is_loopback
 from labkit.errors import EndpointError
 
 MAX_SAID_CHARS = 300
+PAGE = "a web page"
 _ROUTES = {"completions": "completions", "chat": "chat/completions"}
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,11 @@ def verify_endpoint(
     """Ask for 8 tokens and return what came; the time is for the whole answer, not streamed.
 
     Without `model` the first served one is taken. Where completions does not exist, chat is
-    tried. Raises EndpointError with one line that names the fault and what to do.
+    tried. Raises ParamsError for a URL, proxy or key that can't work, else EndpointError, with one
+    line that names the fault and what to do.
     """
+    if api_key:
+        check_key(api_key)
     redact = make_redact(api_key)
     forms = list_forms(base_url)
     missed: list[str] = []
@@ -72,25 +77,26 @@ def verify_endpoint(
                     missed.append(str(miss))
     except EndpointError as error:
         raise EndpointError(redact(" ".join(str(error).split()))) from None
-    raise EndpointError(
-        f"expected completions or chat at {' or '.join(forms)}, found {redact(missed[0])}; "
-        "check host, port and path"
-    )
+    pages = [miss for miss in missed if PAGE in miss]
+    wanted = "an OpenAI API" if pages else "completions or chat"
+    found = redact((pages or missed)[0])
+    _fail(f"{wanted} at {' or '.join(forms)}", found, "check host, port and path")
 
 
 def list_forms(base_url: str) -> list[str]:
-    """Return the base URLs that may be meant, likeliest first. Raises EndpointError for no URL."""
-    url = base_url.strip().rstrip("/")
+    """Return the base URLs that may be meant, likeliest first.
+
+    Raises ParamsError for what is no URL, holds a secret, or would go through no real proxy.
+    """
+    check_url(base_url)
+    if not is_loopback(base_url):
+        check_proxy(base_url)
+    url = base_url.rstrip("/")
     for route in ("/chat/completions", "/completions", "/models"):
         url = url.removesuffix(route)
-    parts = httpx2.URL(url) if url.startswith(("http://", "https://")) else None
-    if parts is None or not parts.host:
-        raise EndpointError(
-            f"expected a URL such as http://127.0.0.1:8000/v1, found {base_url!r}; write it in full"
-        )
     if url.endswith("/v1"):
         return [url, url.removesuffix("/v1")]
-    return [url, f"{url}/v1"] if parts.path.strip("/") else [f"{url}/v1", url]
+    return [url, f"{url}/v1"] if urlsplit(url).path else [f"{url}/v1", url]
 
 
 def _ask(
@@ -101,7 +107,8 @@ def _ask(
         api_key=api_key or NO_KEY,
         max_retries=0,
         http_client=httpx2.Client(
-            trust_env=not is_loopback(base_url),
+            trust_env=False,
+            proxy=None if is_loopback(base_url) else find_proxy(base_url),
             timeout=timeout_s,
             limits=httpx2.Limits(max_keepalive_connections=0),  # as the load does
         ),
@@ -128,13 +135,14 @@ def _list_models(client: openai.OpenAI) -> list[str]:
         response = client.get("/models", cast_to=httpx2.Response)
         rows = response.json()["data"]
         return [str(row["id"]) for row in rows]
-    except (openai.APIError, httpx2.HTTPError, ValueError, KeyError, TypeError):
+    except (openai.APIError, httpx2.HTTPError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
 def _check_route(client: openai.OpenAI, base_url: str, endpoint: str, api_key: str | None) -> None:
     """Say first what is wrong with the endpoint itself, if anything is."""
     reply = _post(client, base_url, endpoint, {})
+    _check_page(reply)
     if reply.status in (301, 302, 307, 308, 401, 403, 404, 405) or reply.status >= 500:
         _check_status(reply, base_url, "", [], api_key)
 
@@ -152,16 +160,24 @@ def _post(client: openai.OpenAI, base_url: str, endpoint: str, body: dict[str, A
     latency_s = time.monotonic() - begun_s
     try:
         parsed = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = None
     location = response.headers.get("location", "")
     text = f"moved to {location}" if location else response.text
     return _Reply(response.status_code, text, parsed, latency_s)
 
 
+def _check_page(reply: _Reply) -> None:
+    """Raise _NoRoute for HTML, but where a proxy tells in it that the server failed or refused."""
+    is_page = reply.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))
+    if is_page and reply.status not in (401, 403, 429, 500, 502, 503, 504):
+        raise _NoRoute(f"{PAGE} (HTTP {reply.status})")
+
+
 def _check_status(
     reply: _Reply, base_url: str, model: str, served: list[str], api_key: str | None
 ) -> None:
+    _check_page(reply)
     said = _quote(reply)
     found = f"HTTP {reply.status}" + (f" ({said})" if said else "")
     if 200 <= reply.status < 300:
@@ -227,8 +243,7 @@ def _fail_model(model: str, served: list[str], said: str = "") -> Never:
 
 def _fail_connect(base_url: str, error: openai.APIConnectionError) -> Never:
     cause = error.__cause__ or error
-    proxies = [name for name in _PROXIES if os.environ.get(name)]
     todo = "check that it is running, and host and port"
-    if proxies and not is_loopback(base_url):
-        todo += f"; proxies are set ({', '.join(proxies)}), NO_PROXY may be needed"
+    if not is_loopback(base_url) and find_proxy(base_url):
+        todo += "; a proxy of the environment is used, NO_PROXY may be needed"
     _fail(f"a server at {base_url}", f"{type(cause).__name__}: {cause}", todo)

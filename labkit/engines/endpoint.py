@@ -3,14 +3,15 @@
 It must not keep an API key: the key is read from the environment variable when it is needed.
 """
 
-import os
 import urllib.error
 import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
+from labkit.address import check_proxy, check_url, make_redact, read_key
 from labkit.engines.scrape import (
     ERRORS,
+    LOOPBACK,
     Sample,
     count_tokens,
     empty_sample,
@@ -67,7 +68,8 @@ class EndpointEngine:
                 return map_vllm(text)
             return map_llamacpp(text, self._slots())
         except ERRORS as error:
-            raise EngineError(f"expected metrics at {self._root}/metrics, found: {error}") from None
+            told = make_redact(read_key(self._key_env))(str(error))
+            raise EngineError(f"expected metrics at {self._root}/metrics, found: {told}") from None
 
     def request_options(self) -> dict[str, Any]:
         """Return what fixes a completion's length, where the server is known to have it."""
@@ -121,6 +123,14 @@ def connect(params: EngineParams) -> EndpointEngine:
     Raises EndpointError if nothing that lists models answers there, or the model isn't one of them.
     """
     check(params)
+    try:
+        return _find(params)
+    except EndpointError as error:
+        redact = make_redact(read_key(params.api_key_env))
+        raise EndpointError(redact(" ".join(str(error).split()))) from None
+
+
+def _find(params: EngineParams) -> EndpointEngine:
     asked = str(params.base_url).rstrip("/")
     places = [asked] if asked.endswith("/v1") else [f"{asked}/v1", asked]
     reasons = []
@@ -147,7 +157,7 @@ def connect(params: EngineParams) -> EndpointEngine:
 
 
 def check(params: EngineParams) -> None:
-    """Raise ParamsError for knobs that can't be set from here, a wrong URL or a missing key."""
+    """Raise ParamsError for knobs that can't be set from here, a wrong URL, proxy or key."""
     for knob in UNSETTABLE:
         if (found := getattr(params, knob)) is not None:
             raise ParamsError(
@@ -156,21 +166,10 @@ def check(params: EngineParams) -> None:
             )
     if params.extra_args:
         raise ParamsError("expected no engine.extra_args for an endpoint; leave them out")
-    parts = urllib.parse.urlsplit(str(params.base_url))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ParamsError(
-            f"expected engine.base_url such as http://127.0.0.1:8000/v1, found {params.base_url!r}"
-        )
-    if params.api_key_env and not os.environ.get(params.api_key_env):
-        raise ParamsError(
-            f"expected an API key in the environment variable {params.api_key_env}, found it "
-            f"unset; export it, or leave engine.api_key_env out"
-        )
-
-
-def read_key(name: str | None) -> str | None:
-    """Return the API key that the environment variable holds now, if there is one."""
-    return os.environ.get(name) if name else None
+    check_url(str(params.base_url), name="engine.base_url")
+    if urllib.parse.urlsplit(str(params.base_url)).hostname not in LOOPBACK:
+        check_proxy(str(params.base_url))
+    read_key(params.api_key_env)
 
 
 def _choose_model(asked: str | None, names: list[str], place: str) -> str:

@@ -6,11 +6,13 @@ import xllamacpp, so that a report can be built where it is not installed.
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from labkit.address import read_key
 from labkit.engines.model import find_model, name_model
 from labkit.engines.process import HOST, EngineProcess, check_port, choose_port, start
 from labkit.engines.scrape import ERRORS, Sample, count_tokens, get_json, get_text, map_llamacpp
@@ -44,6 +46,10 @@ TAKEN = {
     "cpuparams.n_threads": "num_threads",
     "cpuparams_batch.n_threads": "num_threads",
 }
+SECRET = re.compile(
+    r"(^|[._-])(api_?)?(keys?|(?<!per_)token|passwords?|passwd|secrets?)($|[._-])", re.IGNORECASE
+)
+"""extra_args whose values no run folder may hold; `tokens` and `per_token` are no secrets."""
 ALWAYS_TAKEN = ("model", "port", "hostnames", "api_prefix", "endpoint_metrics", "endpoint_slots")
 
 
@@ -94,8 +100,10 @@ class LlamaCppEngine:
         """Return one look at /metrics and /slots; raises EngineError if they don't answer."""
         slots = self._get("/slots")
         unified = bool(self._told.get("kv_unified"))
+        static = not self._told.get("cont_batching", True)
         try:
-            return map_llamacpp(get_text(f"{self._root}/metrics"), slots, unified=unified)
+            text = get_text(f"{self._root}/metrics")
+            return map_llamacpp(text, slots, unified=unified, static=static)
         except ERRORS as error:
             raise self._explain("/metrics", error) from None
 
@@ -192,6 +200,7 @@ def check(params: EngineParams) -> None:
             "run `make setup` or use engine.kind endpoint"
         )
     check_port(params.port)
+    read_key(params.api_key_env)
     if params.extra_args:
         done = subprocess.run(
             [*command, "--check"],
@@ -218,6 +227,12 @@ def _check_knobs(params: EngineParams) -> None:
                 f"expected no engine.{knob} for llamacpp, found {found!r}: {nearest}; leave it out"
             )
     for name in params.extra_args:
+        if SECRET.search(name):
+            raise ParamsError(
+                f"expected no secret in engine.extra_args, found {name}: its value would be "
+                f"written into the run folder, and labkit calls its own engine without a key; "
+                f"leave it out"
+            )
         own = TAKEN.get(name)
         if name in ALWAYS_TAKEN or (own is not None and getattr(params, own) is not None):
             way = f"set engine.{own} only" if own else "leave it out, labkit sets it"

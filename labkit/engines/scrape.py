@@ -29,7 +29,7 @@ FIELDS = (
     "prefix_cache_hits_tokens_total",
 )
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ERRORS = (OSError, http.client.HTTPException, ValueError)
+ERRORS = (OSError, http.client.HTTPException, ValueError, RecursionError)
 """What get_text and get_json raise when nobody answers, or with something else than asked for."""
 
 
@@ -92,19 +92,31 @@ def empty_sample() -> Sample:
     return dict.fromkeys(FIELDS)
 
 
-def map_llamacpp(text: str, slots: Iterable[dict[str, Any]], *, unified: bool = False) -> Sample:
+def map_llamacpp(
+    text: str, slots: Iterable[dict[str, Any]], *, unified: bool = False, static: bool = False
+) -> Sample:
     """Return labkit's sample from llama.cpp's /metrics text and /slots.
 
-    A slot that works but has neither read nor written a token waits: with static batching, for the
-    whole batch before it. KV used is what the running slots hold (`n_prompt_tokens` grows with each
-    generated token); idle and waiting ones keep only what can be thrown away. llama.cpp counts
-    prompt tokens that came from the cache apart; here both are prompt tokens, as in vLLM.
+    llama.cpp answers at once, but with what held when its present step began: a request that came
+    since then is in no number until the step ends, which a long prefill delays by seconds.
+
+    running   slots that work: in prefill or in decode. One that has its slot but no place in the
+              step yet, as another prompt fills the token budget, is among them.
+    waiting   requests without a slot (`requests_deferred`). With static batching (`static`) also
+              those that have a slot and are held while another one generates.
+    KV used   what the running slots hold with the present step in it (`n_prompt_tokens` grows with
+              each generated token); idle and held slots keep only what can be thrown away. For a
+              slot that awaits its place it is what the request before left there.
+
+    llama.cpp counts prompt tokens that came from the cache apart; here both are prompt tokens, as
+    in vLLM.
     """
     metrics = parse_metrics(text)
     slots = list(slots)
     working = [slot for slot in slots if slot.get("is_processing")]
-    running = [slot for slot in working if _has_begun(slot)]
-    num_held = len(working) - len(running)
+    generates = any(_count_decoded(slot) for slot in working)
+    held = [slot for slot in working if static and generates and not _has_begun(slot)]
+    running = [slot for slot in working if slot not in held]
     contexts = [int(slot["n_ctx"]) for slot in slots]
     capacity = (max(contexts, default=0) if unified else sum(contexts)) or None
     used = sum(int(slot.get("n_prompt_tokens", 0)) for slot in running)
@@ -114,7 +126,7 @@ def map_llamacpp(text: str, slots: Iterable[dict[str, Any]], *, unified: bool = 
     prompts = None if read is None or cached is None else read + cached
     return empty_sample() | {
         "num_requests_running": len(running),
-        "num_requests_waiting": None if deferred is None else deferred + num_held,
+        "num_requests_waiting": None if deferred is None else deferred + len(held),
         "kv_cache_usage": used / capacity if capacity else None,
         "kv_cache_used_tokens": used,
         "kv_cache_capacity_tokens": capacity,
@@ -157,7 +169,11 @@ def _sum(metrics: dict[str, list[tuple[dict[str, str], float]]], name: str) -> i
     return None if found is None else round(sum(value for _, value in found))
 
 
-def _has_begun(slot: dict[str, Any]) -> bool:
+def _count_decoded(slot: dict[str, Any]) -> int:
     tokens = slot.get("next_token") or [{}]
-    decoded = tokens[0].get("n_decoded", 0) if isinstance(tokens, list) else 0
-    return bool(slot.get("n_prompt_tokens_processed") or decoded)
+    return int(tokens[0].get("n_decoded", 0)) if isinstance(tokens, list) else 0
+
+
+def _has_begun(slot: dict[str, Any]) -> bool:
+    done = (slot.get("n_prompt_tokens_processed"), slot.get("n_prompt_tokens_cache"))
+    return any(done) or _count_decoded(slot) > 0

@@ -5,7 +5,7 @@ import pytest
 from scripted import Call, serve
 
 from labkit.client.verify import list_forms, verify_endpoint
-from labkit.errors import EndpointError
+from labkit.errors import EndpointError, ParamsError
 
 GOOD = {
     "choices": [{"text": " four", "finish_reason": "length"}],
@@ -82,7 +82,7 @@ def test_a_bad_request_of_a_served_model_is_not_called_a_wrong_model() -> None:
         pytest.param((200, {"error": {"message": "bad"}}), r"error in HTTP 200 \(bad\)", id="200"),
         pytest.param((200, {"hello": 1}), "choices .* found keys hello", id="no-choices"),
         pytest.param((200, {"choices": []}), "expected choices", id="empty-choices"),
-        pytest.param((200, "<html>"), "expected JSON .* found <html>", id="html"),
+        pytest.param((200, "<html>"), "an OpenAI API at .* found a web page", id="html"),
         pytest.param((200, "[1]"), "expected JSON", id="list"),
     ],
 )
@@ -145,7 +145,54 @@ def test_the_key_is_sent_and_never_told() -> None:
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8000", "", "http://"])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8000", "", "http://", "http://[::1", "http://x:99999", "http://a b"]
+)
 def test_what_is_no_url_is_refused(url: str) -> None:
-    with pytest.raises(EndpointError, match="expected a URL such as"):
+    with pytest.raises(ParamsError, match="expected a URL such as"):
         verify_endpoint(url)
+
+
+def test_a_secret_in_the_url_or_a_key_that_cannot_be_sent_is_refused() -> None:
+    with pytest.raises(ParamsError, match="user or a password") as caught:
+        list_forms("http://user:canary@x/v1")
+    assert "canary" not in str(caught.value)
+    with pytest.raises(ParamsError, match="an API key of printable ASCII") as caught:
+        verify_endpoint("http://x/v1", api_key="canary\r")
+    assert "canary" not in str(caught.value)
+
+
+def test_a_proxy_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", "foo://bar")
+    with pytest.raises(ParamsError, match="in ALL_PROXY, found 'foo://bar'"):
+        verify_endpoint("http://x.test/v1")
+
+
+@pytest.mark.parametrize("status", [200, 404, 501])
+def test_a_server_of_web_pages_is_no_openai_api(status: int) -> None:
+    async def script(call: Call) -> None:
+        await call.reply(status, "<!DOCTYPE html><title>Hello</title>")
+
+    said = rf"expected an OpenAI API at .*, found a web page \(HTTP {status}\); check host"
+    with serve(script) as server:
+        for model in (None, "m"):
+            with pytest.raises(EndpointError, match=said):
+                verify_endpoint(server.url, model=model)
+
+
+def test_a_gateway_that_tells_its_fault_in_a_page_is_believed() -> None:
+    with (
+        serve(offering({"/v1/completions": (502, "<html>Bad Gateway</html>")}, ["m"])) as server,
+        pytest.raises(EndpointError, match=r"HTTP 502 \(<html>Bad Gateway</html>\); see its log"),
+    ):
+        verify_endpoint(server.url)
+
+
+def test_json_that_is_nested_too_deep_is_no_answer() -> None:
+    async def script(call: Call) -> None:
+        await call.reply(200, "[" * 100_000)
+
+    with serve(script) as server, pytest.raises(EndpointError, match="expected JSON"):
+        verify_endpoint(server.url, model="m")

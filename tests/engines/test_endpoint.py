@@ -98,6 +98,50 @@ def test_something_else_there(pages, tmp_path) -> None:
         pass
 
 
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(monkeypatch) -> None:
+    monkeypatch.setenv("TEST_KEY", "canary\r")
+    with pytest.raises(ParamsError, match="TEST_KEY, found a line break") as caught:
+        check_engine(make_params("http://127.0.0.1:1", api_key_env="TEST_KEY"))
+    assert "canary" not in str(caught.value)
+
+
+def test_a_server_that_echoes_the_key_does_not_get_it_told(pages, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("TEST_KEY", "canary")
+    pages.pages["/v1/models"] = {"data": [{"id": "canary-1"}, {"id": "b\nc"}]}
+    params = make_params(pages.root, api_key_env="TEST_KEY")
+    with (
+        pytest.raises(EndpointError, match=r"found \[redacted\]-1, b c; set") as caught,
+        open_engine(params, folder=tmp_path),
+    ):
+        pass
+    assert "canary" not in str(caught.value)
+
+
+def test_models_nested_too_deep(pages, tmp_path) -> None:
+    pages.pages["/v1/models"] = "[" * 100_000
+    with (
+        pytest.raises(EndpointError, match=r"expected an OpenAI-compatible server .* recursion"),
+        open_engine(make_params(pages.root), folder=tmp_path),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:abc", "http://u:canary@x"])
+def test_wrong_address(url: str) -> None:
+    with pytest.raises(ParamsError, match=r"expected engine\.base_url such as") as caught:
+        check_engine(make_params(url))
+    assert "canary" not in str(caught.value)
+
+
+def test_a_proxy_that_is_none_is_refused(monkeypatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", "foo://bar")
+    check_engine(make_params("http://127.0.0.1:1"))
+    with pytest.raises(ParamsError, match="ALL_PROXY"):
+        check_engine(make_params("http://x.test"))
+
+
 def test_wrong_request() -> None:
     with pytest.raises(ParamsError, match=r"engine\.max_num_seqs for an endpoint"):
         check_engine(make_params("http://x", max_num_seqs=2))

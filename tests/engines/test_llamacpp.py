@@ -219,3 +219,15 @@ def test_one_core_is_left_to_the_client(monkeypatch: pytest.MonkeyPatch) -> None
     assert default_threads() == 3
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     assert default_threads() == 1
+
+
+@pytest.mark.parametrize("name", ["api_keys", "api_key_file", "ssl_file_key", "hf_token"])
+def test_a_secret_among_the_extra_args_is_refused_and_not_shown(name: str) -> None:
+    with pytest.raises(ParamsError, match=f"no secret in engine.extra_args, found {name}") as told:
+        explain_command(make_params(extra_args={name: "canary"}))
+    assert "canary" not in str(told.value)
+
+
+def test_a_number_of_tokens_is_no_secret(model: Path) -> None:
+    extra_args = {"image_max_tokens": 9, "sampling.timing_per_token": False}
+    assert "image_max_tokens=9" in explain_command(make_params(extra_args=extra_args))

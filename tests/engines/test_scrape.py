@@ -1,4 +1,6 @@
+import json
 import urllib.error
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +37,8 @@ RUNNING = {
     "n_prompt_tokens_processed": 29,
     "next_token": [{"n_decoded": 35}],
 }
-HELD = RUNNING | {"n_prompt_tokens_processed": 0, "next_token": [{"n_decoded": 0}]}
+LOOKS = json.loads((Path(__file__).parent / "data" / "llamacpp_looks.json").read_text())
+"""What a real server of two slots and 256 tokens a batch said under four requests of 302 tokens."""
 IDLE = RUNNING | {"is_processing": False}
 
 
@@ -54,10 +57,33 @@ def test_llamacpp_kv_is_what_running_slots_hold() -> None:
     }
 
 
-def test_llamacpp_slot_that_has_not_begun_waits() -> None:
-    sample = map_llamacpp(LLAMACPP, [RUNNING, HELD])
-    assert (sample["num_requests_running"], sample["num_requests_waiting"]) == (1, 5)
-    assert sample["kv_cache_used_tokens"] == 64
+@pytest.mark.parametrize(
+    ("look", "running", "waiting", "used"),
+    [
+        ("first batch of a prefill, others not seen yet", 1, 0, 256),
+        ("two in prefill, two deferred", 2, 2, 512),
+        ("two decode, two deferred", 2, 2, 614),
+        ("prefill of what the cache lacks, beside a decode", 2, 0, 620),
+        ("one decodes, the other slot is idle", 1, 0, 306),
+    ],
+)
+def test_llamacpp_that_was_looked_at(look: str, running: int, waiting: int, used: int) -> None:
+    seen = LOOKS[look]
+    sample = map_llamacpp("\n".join([*seen["metrics"], ""]), seen["slots"])
+    assert (sample["num_requests_running"], sample["num_requests_waiting"]) == (running, waiting)
+    assert sample["kv_cache_used_tokens"] == used
+    assert sample["kv_cache_usage"] == used / 8192
+
+
+def test_llamacpp_slot_that_is_held_by_static_batching_waits() -> None:
+    seen = LOOKS["static batching: one decodes, one is held, one deferred"]
+    text = "\n".join([*seen["metrics"], ""])
+    sample = map_llamacpp(text, seen["slots"], static=True)
+    assert (sample["num_requests_running"], sample["num_requests_waiting"]) == (1, 2)
+    assert sample["kv_cache_used_tokens"] == 322
+    seen = LOOKS["two in prefill, two deferred"]  # nobody generates, so nobody is held
+    sample = map_llamacpp("\n".join([*seen["metrics"], ""]), seen["slots"], static=True)
+    assert (sample["num_requests_running"], sample["num_requests_waiting"]) == (2, 2)
 
 
 def test_llamacpp_unified_cache_is_counted_once() -> None:
