@@ -9,6 +9,7 @@ from typing import Any
 
 from labkit.analysis import words
 from labkit.analysis.fidelity import doubt_client, find_broken_schedule
+from labkit.analysis.interference import doubt_neighbours
 from labkit.analysis.schedule import is_scheduled
 
 KNOBS = (
@@ -41,6 +42,7 @@ def judge_point(row: Row, point: Row) -> tuple[str, list[str]]:
     """Return ("VALID" | "SUSPECT" | "INVALID", reasons); few samples are a note, not a doubt."""
     broken = [*_broken(row, point), *find_broken_schedule(row)]
     doubts = [*_config(row), *_traffic(row, point), *_hits(row), *doubt_client(row), *_drift(row)]
+    doubts += doubt_neighbours(row)
     if broken:
         return "INVALID", broken + doubts
     return ("SUSPECT", doubts) if doubts else ("VALID", [])
