@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from labkit.analysis import words
-from labkit.analysis.pool import is_usable
+from labkit.analysis.row import is_usable
 from labkit.analysis.schedule import name_latency
 from labkit.report.figures.captions import caution, mark, spell_out, tell, tell_clock
 from labkit.report.figures.panels import (
