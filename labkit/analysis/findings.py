@@ -130,11 +130,13 @@ def _warnings(points: Sequence[Mapping[str, Any]]) -> list[Finding]:
         ("SUSPECT", "SUSPECT", "Used, with doubts. "),
     ):
         rows = [row for row in points if row.get("validity") == validity]
-        told = []
+        named: dict[str, list[str]] = {}
         for row in rows:
             name = f"{words.short(row.get('variable'))} {words.setting(row.get('value'))}"
             repeat = f" (repeat {row['repeat']})" if row.get("repeat") else ""
-            told.append(f"{name}{repeat}: {'; '.join(row.get('validity_reasons') or [])}.")
+            reasons = "; ".join(row.get("validity_reasons") or [])
+            named.setdefault(reasons, []).append(f"{name}{repeat}")
+        told = [f"{words.join(names)}: {reasons}." for reasons, names in named.items()]
         if rows:
             verb = "is" if len(rows) == 1 else "are"
             heading = f"{words.count(len(rows), 'point')} {verb} {title}"

@@ -62,6 +62,7 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.analysis.ceiling import ceiling
+from labkit.analysis.errors import find_examples
 from labkit.analysis.gauges import Window, hit_rate, sampled
 from labkit.analysis.interference import interference
 from labkit.analysis.latencies import latencies, measure, pool_gaps
@@ -167,6 +168,7 @@ def _counts(requests: Sequence[Row], ok: Sequence[Row]) -> Row:
         "num_dropped": sum(1 for request in requests if request.get("sent_at_s") is None),
         "finish_reasons": dict(sorted(finishes.items())),
         "error_kinds": dict(sorted(kinds.items())),
+        "error_examples": find_examples(failed),
         "num_stamp_faults": sum(1 for request in ok if not _in_order(request)),
     }
 
