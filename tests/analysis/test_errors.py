@@ -21,9 +21,7 @@ def test_the_first_message_of_each_kind():
 
 def test_a_long_message_is_cut():
     of_words = find_examples([failure(error_message="word " * 100)])["refused"]
-    assert (
-        len(of_words) == 196
-    )  # 39 words of 4 letters and their blanks are 194, a 40th is too many
+    assert len(of_words) == 196  # 39 words are 194, a 40th is too many
     assert of_words.endswith("word …")
     assert find_examples([failure(error_message="x" * 300)])["refused"] == "x" * 199 + "…"
 
