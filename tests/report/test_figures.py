@@ -165,7 +165,7 @@ def test_timeline_puts_stamps_on_seconds_of_load(records, rows):
     (memory,) = traces(figure, "engine memory")
     assert list(memory.y) == [1.0, 2.0, 3.0, 4.0, 5.0]
     titles = [a.text for a in figure.layout.annotations]
-    assert "<b>Engine memory (host; no GPU sampled)</b>" in titles
+    assert "<b>Engine memory (no GPU sampled)</b>" in titles
     assert figure.layout.title.text.startswith(
         "max_num_seqs 4 (VALID): 3 requests in 4 s; at most 4 run"
     )
@@ -316,3 +316,15 @@ def test_timeline_shows_the_wait_for_a_slot_and_the_doubts(records, rows):
     assert (list(slot.base), list(slot.x), list(slot.y)) == ([0.25], [0.75], [2])
     assert figure.layout.title.text.startswith("max_num_seqs 4 (SUSPECT): 3 requests")
     assert figure.layout.meta["caption"].endswith("SUSPECT: late.")
+
+
+def test_how_to_read_a_timeline_is_said_once(records, rows):
+    first, second = (plot_timeline(records, {**rows[2], "index": n}) for n in (0, 1))
+    assert first.layout.meta["caption"].startswith("Read it from top to bottom")
+    assert second.layout.meta["caption"] == ""
+
+
+def test_no_room_is_kept_for_a_legend_that_is_not_there(summary):
+    summary["points"].pop()  # the hollow one
+    bare = plot_tradeoff(summary, VARIABLE)
+    assert (bare.layout.margin.b, bare.layout.height) == (56, 400)

@@ -19,6 +19,9 @@ Rows = Sequence[dict[str, Any]]
 
 def tell(figure: go.Figure, panels: int, title: str, alt: str, caption: str) -> go.Figure:
     """Give a figure its title, its words for who cannot see it, and what to look at."""
+    if figure.layout.showlegend is False:
+        # the room that the template keeps for a legend
+        figure.update_layout(margin={"b": 56}, height=figure.layout.height - 40)
     figure.update_layout(
         title={"text": escape(title, quote=False)},
         meta={"alt": f"{title}. {alt}", "caption": " ".join(caption.split()), "panels": panels},
