@@ -25,7 +25,7 @@ class Finding:
 
     title: str
     text: str
-    kind: Literal["result", "cost", "warning", "unknown"]
+    kind: Literal["result", "cost", "warning", "unknown", "fact"]
     variable: str | None = None
 
 

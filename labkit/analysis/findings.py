@@ -119,7 +119,7 @@ def _pressure(best: Group, subject: str) -> list[Finding]:
     if measured:
         sentences.append(tell_verdict([best]))
     title = "Queue and KV cache" if subject == "It" else f"Queue and KV cache at {subject}"
-    kind: Literal["result", "unknown"] = "result" if measured else "unknown"
+    kind: Literal["fact", "unknown"] = "fact" if measured else "unknown"
     return [Finding(title, " ".join(sentences), kind, best.variable)]
 
 
