@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from labkit.analysis import words
+from labkit.analysis.doubts import warn
 from labkit.analysis.effects import (
     OUTPUT,
     Finding,
@@ -45,7 +46,7 @@ def conclude(summary: Summary) -> list[Finding]:
     found: list[Finding] = []
     for variable in variables(summary):
         found += _sweep(groups(summary, variable), variable)
-    return found + _warnings(summary["points"])
+    return found + warn(summary["points"])
 
 
 def headline(summary: Summary) -> str:
@@ -121,24 +122,3 @@ def _pressure(best: Group, subject: str) -> list[Finding]:
     title = "Queue and KV cache" if subject == "It" else f"Queue and KV cache at {subject}"
     kind: Literal["fact", "unknown"] = "fact" if measured else "unknown"
     return [Finding(title, " ".join(sentences), kind, best.variable)]
-
-
-def _warnings(points: Sequence[Mapping[str, Any]]) -> list[Finding]:
-    found = []
-    for validity, title, lead in (
-        ("INVALID", "left out: INVALID", ""),
-        ("SUSPECT", "SUSPECT", "Used, with doubts. "),
-    ):
-        rows = [row for row in points if row.get("validity") == validity]
-        named: dict[str, list[str]] = {}
-        for row in rows:
-            name = f"{words.short(row.get('variable'))} {words.setting(row.get('value'))}"
-            repeat = f" (repeat {row['repeat']})" if row.get("repeat") else ""
-            reasons = "; ".join(row.get("validity_reasons") or [])
-            named.setdefault(reasons, []).append(f"{name}{repeat}")
-        told = [f"{words.join(names)}: {reasons}." for reasons, names in named.items()]
-        if rows:
-            verb = "is" if len(rows) == 1 else "are"
-            heading = f"{words.count(len(rows), 'point')} {verb} {title}"
-            found.append(Finding(heading, lead + " ".join(told), "warning"))
-    return found

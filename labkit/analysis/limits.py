@@ -6,6 +6,7 @@ It reads pooled rows and the twins of the run; it must not know what was found.
 from collections.abc import Sequence
 
 from labkit.analysis import words
+from labkit.analysis.doubts import name_rows
 from labkit.analysis.effects import OUTPUT, Finding, choose_latencies
 from labkit.analysis.interference import is_disturbed
 from labkit.analysis.pool import Group
@@ -57,10 +58,10 @@ def _spreads(pooled: Sequence[Group]) -> dict[str, tuple[str, Spread]]:
 
 
 def _disturbed(rows: Sequence[Row]) -> str:
-    names = list(dict.fromkeys(name_row(row) for row in rows if is_disturbed(row)))
-    if not names:
+    disturbed = [row for row in rows if is_disturbed(row)]
+    if not disturbed:
         return ""
-    return f" Other processes used the cores of {words.join(names)}, which adds to the noise."
+    return f" Other processes used cores at {name_rows(disturbed)}, which adds to the noise."
 
 
 def name_row(row: Row) -> str:

@@ -44,7 +44,7 @@ def test_all_failed():
     assert (row["validity"], row["validity_reasons"]) == ("INVALID", [told])
     other = {**row, "value": 4}
     card = conclude({"points": [row, other]})[-1]
-    assert card.text == f"max_num_seqs 8 and max_num_seqs 4: {told}."
+    assert card.text == f"max_num_seqs 8 and 4: {told}."
 
 
 def test_too_many_failed():

@@ -3,6 +3,7 @@
 import pytest
 from analysis.facts import records, request
 
+from labkit.analysis.doubts import warn
 from labkit.analysis.interference import is_disturbed
 from labkit.analysis.metrics import summarize_point
 from labkit.analysis.summary import summarize
@@ -46,6 +47,15 @@ def test_an_endpoint_elsewhere_tells_nothing():
     row = summarize_with(host(1.0, None))
     assert (row["foreign_cpu_cores"], row["validity"]) == (None, "VALID")
     assert row["null_reasons"]["foreign_cpu_cores"] == "engine_cpu_utilization was not measured"
+
+
+def test_the_card_names_all_disturbed_points_in_one_sentence():
+    rows = [summarize_with(host(1.0, engine)) for engine in (0.5, 0.3)]  # 1.4 and 1.6 cores
+    card = warn([rows[0], {**rows[1], "value": 4}])[0]
+    assert card.title == "2 points are SUSPECT"
+    assert card.text == (
+        "Used, with doubts. max_num_seqs 8 and 4: other processes used 1.4 to 1.6 of 2 cores."
+    )
 
 
 def test_cores_come_from_the_environment():

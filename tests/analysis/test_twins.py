@@ -60,7 +60,7 @@ def test_the_card_tells_the_noise_and_who_caused_it():
         "differences under 10 % are not resolved, and where equal settings differ by more "
         "(max_num_seqs 4 and max_num_batched_tokens 512 are the same), not below that: "
         "40 % in output throughput (12 and 20 tokens/s) and 33.3 % in P95 TTFT (1 s and 1.5 s). "
-        "Other processes used the cores of max_num_batched_tokens 512, which adds to the noise. "
+        "Other processes used cores at max_num_batched_tokens 512, which adds to the noise. "
         "Set repeats to 3 or more to narrow them."
     )
 

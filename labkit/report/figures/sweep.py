@@ -202,11 +202,11 @@ def plot_pressure(summary: dict[str, Any], variable: str) -> go.Figure:
         told = f"KV cache is fullest at {name} {label(fullest[0])}: {share}"
         parts.append(told + add_ties(fullest, MAX_KV.path))
     if is_tied(longest, MAX_WAITING.path):
-        parts.append(tell_tie(longest, MAX_WAITING.path, "longest queue", words.number))
+        parts.append(tell_tie(longest, MAX_WAITING.path, "longest queue", _waiting))
     elif longest:
         place = label(longest[0]) if usage else f"{name} {label(longest[0])}"
-        most = words.number(longest[0].mean(MAX_WAITING.path) or 0.0)
-        told = f"queue is longest at {place}: {most} waiting"
+        most = _waiting(longest[0].mean(MAX_WAITING.path) or 0.0)
+        told = f"queue is longest at {place}: {most}"
         parts.append(told + add_ties(longest, MAX_WAITING.path))
     title = "; ".join(parts) or f"Pressure against {name}: no valid measurement"
     title = title[0].upper() + title[1:]
@@ -221,3 +221,7 @@ def plot_pressure(summary: dict[str, Any], variable: str) -> go.Figure:
         f"empty cache means that {limit}, not memory, is the limit. "
     )
     return tell(figure, len(PRESSURE), title, alt, caption + caution(rows))
+
+
+def _waiting(number: float) -> str:
+    return f"{words.number(number)} waiting"

@@ -20,9 +20,13 @@ def tell_tie(
 ) -> str:
     """Return "Output throughput: no resolved difference between max_num_seqs 1 and 4, 3 to 4"."""
     found = explain_all(ranked, field)
-    names = [label(one) for one in in_order(ranked)]
+    everywhere = all(one.doubted for one in ranked)
+    names = [one.label if everywhere else label(one) for one in in_order(ranked)]
     values = f"{words.short(ranked[0].variable)} {words.join(names)}"
+    values += " (all SUSPECT)" if everywhere else ""
     means = [one.mean(field) or 0.0 for one in ranked]
+    if form(min(means)) == form(max(means)):
+        return f"{subject} is {form(means[0])} at {values}"
     if found.kind == "unknown":
         told = f"can't tell {values} apart"
     elif found.kind == "same":
