@@ -43,8 +43,10 @@ def resolution(pooled: Sequence[Group]) -> list[Finding]:
         text += f"differences under {floor} are not resolved."
     text += _disturbed([row for own in twins for row in own] + [r for g in pooled for r in g.rows])
     text += " Set repeats to 3 or more to narrow them."
-    title = "Large differences are not resolved either" if wide else "Small differences are not"
-    title = title if wide else f"{title} resolved"
+    title = "Small differences are not resolved"
+    if wide:
+        most = words.percent(max(one.share for _, one in wide.values()))
+        title = f"Equal settings differ by up to {most}"
     return [Finding(title, text, "unknown", variable)]
 
 

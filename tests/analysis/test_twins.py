@@ -55,7 +55,7 @@ def test_the_card_tells_the_noise_and_who_caused_it():
     noisy = run(12.0, ttft_s=latency(1.5), validity="SUSPECT", validity_reasons=busy)
     found = [one for one in conclude(noisy) if one.variable == "engine.max_num_seqs"]
     told = {one.title: one.text for one in found}
-    assert told["Large differences are not resolved either"] == (
+    assert told["Equal settings differ by up to 40 %"] == (
         "Some values of max_num_seqs ran once only, so no interval between runs can be given: "
         "differences under 10 % are not resolved, and where equal settings differ by more "
         "(max_num_seqs 4 and max_num_batched_tokens 512 are the same), not below that: "
