@@ -12,6 +12,7 @@ from labkit.analysis import words
 from labkit.analysis.pool import Group, contrast, in_order, rank, tell_verdict, ties
 from labkit.analysis.schedule import name_latency
 from labkit.analysis.statistics import mean_interval
+from labkit.analysis.unresolved import explain, explain_all
 
 OUTPUT = "output_throughput_tokens_per_s"
 LATENCIES = {"ttft_s": "TTFT", "tpot_s": "TPOT", "e2e_latency_s": "end-to-end latency"}
@@ -24,7 +25,7 @@ class Finding:
 
     title: str
     text: str
-    kind: Literal["result", "cost", "warning", "unknown"]
+    kind: Literal["result", "cost", "warning", "unknown", "fact"]
     variable: str | None = None
 
 
@@ -52,18 +53,27 @@ def single(group: Group) -> Finding:
     return Finding(f"Only {group.name} was measured", text, "unknown", group.variable)
 
 
+def tell_tie(ranked: Sequence[Group]) -> str:
+    """Return in a few words what a variable does to output where no value can be told apart."""
+    short, found = words.short(ranked[0].variable), explain_all(ranked, OUTPUT)
+    if found.kind == "same":
+        return f"{short} makes no difference to throughput, {found.why}"
+    if found.kind == "unknown":
+        return f"Can't tell what {short} does to throughput"
+    return f"{short} makes no resolved difference to throughput"
+
+
 def throughput(ranked: Sequence[Group]) -> Finding:
     """Say which value gives the most output, from two or more groups, best first."""
     best, worst, tied = ranked[0], ranked[-1], ties(ranked, OUTPUT)
-    short = words.short(best.variable)
     if len(tied) == len(ranked) - 1:
         low, high = worst.mean(OUTPUT) or 0.0, best.mean(OUTPUT) or 0.0
         text = (
             f"All {len(ranked)} values give between {words.number(low)} and "
-            f"{words.per_second(high, 'tokens')}: which one is best can't be told from this run. "
+            f"{words.per_second(high, 'tokens')}: {explain_all(ranked, OUTPUT).full}. "
             f"{tell_verdict(ranked)}"
         )
-        return Finding(f"{short} makes no resolved difference", text, "unknown", best.variable)
+        return Finding(tell_tie(ranked), text, "unknown", best.variable)
     rate = words.per_second(best.mean(OUTPUT) or 0.0, "tokens")
     text = f"{best.name} gives {rate}{_spread(best)}{times(worst, best)}."
     if tied:
@@ -76,14 +86,16 @@ def throughput(ranked: Sequence[Group]) -> Finding:
 
 def cost(base: Group, best: Group) -> list[Finding]:
     """Say how the latencies change from the value of lowest throughput to the best one."""
-    parts, worse, better = [], [], []
+    parts, worse, better, unknown = [], [], [], False
     for field, label in choose_latencies([base, best]).items():
         if not base.series(field) or not best.series(field):
             continue
         found = contrast(base, best, field)
         before, after = words.seconds(found.mean_a), words.seconds(found.mean_b)
         if not found.resolved:
-            parts.append(f"{label} shows no resolved change ({before} and {after})")
+            told = explain(found)
+            unknown = unknown or told.kind == "unknown"
+            parts.append(f"{label}: {told.full} ({before} and {after})")
         elif found.difference > 0:
             worse.append(label)
             parts.append(f"{label} rises from {before} to {after}")
@@ -98,6 +110,9 @@ def cost(base: Group, best: Group) -> list[Finding]:
         title = f"{best.name} costs {words.join(worse)}"
     elif better:
         title = f"{best.name} also lowers {words.join(better)}"
+    elif unknown:
+        title = f"Can't tell what {best.name} costs in latency"
+        return [Finding(title, text, "unknown", best.variable)]
     else:
         title = f"{best.name} shows no cost in latency"
     return [Finding(title, text, "cost" if worse else "result", best.variable)]
@@ -105,7 +120,7 @@ def cost(base: Group, best: Group) -> list[Finding]:
 
 def latency(pooled: Sequence[Group]) -> list[Finding]:
     """Say which value gives the lowest P95 of each latency."""
-    sentences, titles, variable = [], [], pooled[0].variable
+    sentences, titles, kinds, variable = [], [], set(), pooled[0].variable
     for field, label in choose_latencies(pooled).items():
         ranked = rank(pooled, field, highest=False)
         if not ranked:
@@ -115,7 +130,9 @@ def latency(pooled: Sequence[Group]) -> list[Finding]:
         low = words.seconds(best.mean(field) or 0.0)
         if tied and len(tied) == len(ranked) - 1:
             high = words.seconds(ranked[-1].mean(field) or 0.0)
-            sentences.append(f"{label} shows no resolved difference ({low} to {high}).")
+            told = explain_all(ranked, field)
+            kinds.add(told.kind)
+            sentences.append(f"{label}: {told.full} ({low} to {high}).")
             continue
         titles.append(f"{label} at {best.label}")
         text = f"{label} is lowest at {best.name} ({low}{_spread(best, field)})"
@@ -126,6 +143,8 @@ def latency(pooled: Sequence[Group]) -> list[Finding]:
     text = f"{' '.join(sentences)}{tell_clock(pooled)} {tell_verdict(pooled)}"
     if not titles:
         title = f"Latency: no resolved effect of {words.short(variable)}"
+        if "unknown" in kinds:
+            title = f"Latency: can't tell what {words.short(variable)} does"
         return [Finding(title, text, "unknown", variable)]
     return [Finding(f"Lowest {words.join(titles)}", text, "result", variable)]
 

@@ -9,26 +9,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from labkit.analysis import words
+from labkit.analysis.doubts import warn
 from labkit.analysis.effects import (
-    LATENCIES,
     OUTPUT,
     Finding,
     cost,
     latency,
     single,
+    tell_tie,
     throughput,
     times,
 )
+from labkit.analysis.goodput import goodput
+from labkit.analysis.limits import resolution
 from labkit.analysis.pool import (
     Group,
     groups,
-    in_order,
     rank,
     tell_verdict,
     ties,
     variables,
 )
-from labkit.analysis.statistics import SINGLE_RUN_RESOLUTION
 
 __all__ = ["Finding", "conclude", "headline"]
 
@@ -45,7 +46,7 @@ def conclude(summary: Summary) -> list[Finding]:
     found: list[Finding] = []
     for variable in variables(summary):
         found += _sweep(groups(summary, variable), variable)
-    return found + _warnings(summary["points"])
+    return found + warn(summary["points"])
 
 
 def headline(summary: Summary) -> str:
@@ -64,8 +65,7 @@ def _line(pooled: Sequence[Group]) -> str:
     if len(ranked) == 1:
         return f"{best.name} gives {rate} {tell_verdict([best])}"
     if len(ties(ranked, OUTPUT)) == len(ranked) - 1:
-        told = f"{words.short(best.variable)} makes no resolved difference to throughput"
-        return f"{told} {tell_verdict(ranked)}"
+        return f"{tell_tie(ranked)} {tell_verdict(ranked)}"
     told = f"{best.name} gives the most output: {rate}{times(worst, best)}"
     return f"{told} {tell_verdict([best, worst])}"
 
@@ -77,21 +77,14 @@ def _sweep(pooled: Sequence[Group], variable: str | None) -> list[Finding]:
         text = "Every point is invalid or gave no output throughput; the warnings name the causes."
         return [Finding(f"Nothing to say about {short}", text, "unknown", variable)]
     if len(ranked) == 1:
-        return [single(ranked[0]), *_pressure(ranked[0], "It"), *_slo(pooled)]
+        return [single(ranked[0]), *_pressure(ranked[0], "It"), *goodput(pooled)]
     found = [throughput(ranked)]
     if found[0].kind == "result":
         found += cost(ranked[-1], ranked[0])
     found += latency(pooled)
     found += _pressure(ranked[0], ranked[0].name)
-    found += _slo(pooled)
-    if any(len(one.rows) < 2 for one in ranked):
-        text = (
-            f"Some values of {short} ran once only, so no interval between runs can be given: "
-            f"differences under {words.percent(SINGLE_RUN_RESOLUTION)} are not resolved. "
-            "Set repeats to 3 or more to narrow them."
-        )
-        found.append(Finding("Small differences are not resolved", text, "unknown", variable))
-    return found
+    found += goodput(pooled)
+    return found + resolution(ranked)
 
 
 def _pressure(best: Group, subject: str) -> list[Finding]:
@@ -127,57 +120,5 @@ def _pressure(best: Group, subject: str) -> list[Finding]:
     if measured:
         sentences.append(tell_verdict([best]))
     title = "Queue and KV cache" if subject == "It" else f"Queue and KV cache at {subject}"
-    kind: Literal["result", "unknown"] = "result" if measured else "unknown"
+    kind: Literal["fact", "unknown"] = "fact" if measured else "unknown"
     return [Finding(title, " ".join(sentences), kind, best.variable)]
-
-
-def _slo(pooled: Sequence[Group]) -> list[Finding]:
-    ranked = rank(pooled, "goodput_per_s", highest=True)
-    if not ranked:
-        return []
-    best, variable = ranked[0], ranked[0].variable
-    limits = best.rows[0].get("slo") or {}
-    told = words.join(
-        [
-            f"{LATENCIES[name]} up to {words.seconds(limit)}"
-            for name, limit in limits.items()
-            if name in LATENCIES
-        ]
-    )
-    goodput = best.mean("goodput_per_s") or 0.0
-    if goodput == 0:
-        text = f"No request at any value met the SLO ({told}). {tell_verdict(ranked)}"
-        return [Finding("The SLO is never met", text, "warning", variable)]
-    share = best.mean("slo_attainment")
-    text = f"{best.name} serves {words.per_second(goodput, 'requests')} within the SLO ({told})"
-    text += f", {words.percent(share)} of all requests." if share is not None else "."
-    tied = ties(ranked, "goodput_per_s")
-    if tied and len(tied) == len(ranked) - 1:
-        title = f"Goodput: no resolved effect of {words.short(variable)}"
-        text += f" The other values can't be told apart. {tell_verdict(ranked)}"
-        return [Finding(title, text, "unknown", variable)]
-    if tied:
-        names = words.join([one.label for one in in_order(tied)])
-        text += f" {names} can't be told apart from it."
-    text += f" {tell_verdict([best, *tied])}"
-    title = f"{best.name} {'meets' if len(ranked) == 1 else 'best meets'} the SLO"
-    return [Finding(title, text, "result", variable)]
-
-
-def _warnings(points: Sequence[Mapping[str, Any]]) -> list[Finding]:
-    found = []
-    for validity, title, lead in (
-        ("INVALID", "left out: INVALID", ""),
-        ("SUSPECT", "SUSPECT", "Used, with doubts. "),
-    ):
-        rows = [row for row in points if row.get("validity") == validity]
-        told = []
-        for row in rows:
-            name = f"{words.short(row.get('variable'))} {words.setting(row.get('value'))}"
-            repeat = f" (repeat {row['repeat']})" if row.get("repeat") else ""
-            told.append(f"{name}{repeat}: {'; '.join(row.get('validity_reasons') or [])}.")
-        if rows:
-            verb = "is" if len(rows) == 1 else "are"
-            heading = f"{words.count(len(rows), 'point')} {verb} {title}"
-            found.append(Finding(heading, lead + " ".join(told), "warning"))
-    return found

@@ -42,6 +42,9 @@ num_preemptions times the engine pushed a running request back, over the load.
 prefix_cache_hit_rate   prompt tokens served from cache / prompt tokens looked up, over the load.
 gpu_*, host_*, engine_*, client_*   samples of NVML and the operating system; *_cpu_utilization of
                 engine and client in cores, of the host and gpu_utilization as a share 0..1.
+host_cores      the cores that host_cpu_utilization is a share of.
+foreign_cpu_cores       cores that neither engine nor client used: host_cpu_utilization * host_cores
+                - engine - client, means over the load. None where the engine is not on this host.
 client_cpu_s    CPU time of all workers of the load client, over the load.
 client_busiest_cores    CPU time of the busiest worker / time of the load.
 client_stall_s  how late a 20 ms tick of the client's event loops came: max, p99 and n.
@@ -59,7 +62,9 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.analysis.ceiling import ceiling
+from labkit.analysis.errors import find_examples
 from labkit.analysis.gauges import Window, hit_rate, sampled
+from labkit.analysis.interference import interference
 from labkit.analysis.latencies import latencies, measure, pool_gaps
 from labkit.analysis.notes import take_notes
 from labkit.analysis.rates import lengths, rates, span_of
@@ -90,11 +95,16 @@ def request_metrics(record: Mapping[str, Any], *, scheduled: bool = False) -> Ro
     return {**measure(record, scheduled=scheduled), "itl_s": pool_gaps([record]).tolist()}
 
 
-def summarize_point(records: PointRecords, slo: Mapping[str, float | None] | None = None) -> Row:
+def summarize_point(
+    records: PointRecords,
+    slo: Mapping[str, float | None] | None = None,
+    *,
+    cores: float | None = None,
+) -> Row:
     """Return one row of summary.json["points"]; each None has its reason in row["null_reasons"].
 
-    `slo` maps ttft_s, tpot_s and e2e_latency_s to a limit in s or None. Raises nothing for a point
-    that failed: its row says so.
+    `slo` maps ttft_s, tpot_s and e2e_latency_s to a limit in s or None; `cores` are those of the
+    host. Raises nothing for a point that failed: its row says so.
     """
     point, requests = records.point, records.requests
     ok = [request for request in requests if request.get("status") == "ok"]
@@ -113,6 +123,7 @@ def summarize_point(records: PointRecords, slo: Mapping[str, float | None] | Non
     gauges, missing = sampled(point, records.samples, window)
     row.update(gauges)
     reasons.update(missing)
+    row.update(interference(row, cores, reasons))
     row["prefix_cache_hit_rate"], source = hit_rate(records.samples, ok, window)
     row["prefix_cache_hit_rate_source"] = None if row["prefix_cache_hit_rate"] is None else source
     if row["prefix_cache_hit_rate"] is None:
@@ -157,6 +168,7 @@ def _counts(requests: Sequence[Row], ok: Sequence[Row]) -> Row:
         "num_dropped": sum(1 for request in requests if request.get("sent_at_s") is None),
         "finish_reasons": dict(sorted(finishes.items())),
         "error_kinds": dict(sorted(kinds.items())),
+        "error_examples": find_examples(failed),
         "num_stamp_faults": sum(1 for request in ok if not _in_order(request)),
     }
 

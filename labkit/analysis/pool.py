@@ -4,14 +4,14 @@ It knows rows only; it must not judge them nor put them into words.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.statistics import Comparison, compare
-
-Row = Mapping[str, Any]
+from labkit.analysis.row import Row, is_usable, read
+from labkit.analysis.statistics import SINGLE_RUN_RESOLUTION, Comparison, compare
+from labkit.analysis.twins import find_spread, find_twins
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class Group:
     variable: str | None
     value: Any
     rows: tuple[Row, ...]
+    twins: tuple[tuple[Row, ...], ...] = ()
+    """Rows of the whole run that had equal settings: what they differ by is noise."""
 
     @property
     def label(self) -> str:
@@ -53,20 +55,6 @@ class Group:
         return next((reason for reason in reasons if reason), "no reason was recorded")
 
 
-def read(row: Row, field: str) -> float | None:
-    """Return a number of a row by name ("duration_s") or by name and part ("ttft_s.p95")."""
-    name, _, part = field.partition(".")
-    value = row.get(name)
-    if part:
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return None if value is None else float(value)
-
-
-def is_usable(row: Row) -> bool:
-    """Tell whether a row may enter a conclusion: VALID, or SUSPECT with its doubts told."""
-    return row.get("validity") in ("VALID", "SUSPECT")
-
-
 def variables(summary: Row) -> list[str | None]:
     """Return the swept variables in the order of their first point."""
     return list(dict.fromkeys(row.get("variable") for row in summary["points"]))
@@ -81,7 +69,8 @@ def groups(summary: Row, variable: str | None) -> list[Group]:
     for row in summary["points"]:
         if row.get("variable") == variable and is_usable(row):
             found.setdefault(json.dumps(row.get("value"), sort_keys=True), []).append(row)
-    pooled = [Group(variable, rows[0].get("value"), tuple(rows)) for rows in found.values()]
+    twins = tuple(find_twins(summary["points"]))
+    pooled = [Group(variable, rows[0].get("value"), tuple(rows), twins) for rows in found.values()]
     return in_order(pooled)
 
 
@@ -98,8 +87,14 @@ def ties(ranked: Sequence[Group], field: str) -> list[Group]:
 
 
 def contrast(a: Group, b: Group, field: str) -> Comparison:
-    """Return how b differs from a in a field that both measured."""
-    return compare(a.series(field), b.series(field))
+    """Return how b differs from a in a field that both measured.
+
+    With one repeat, twins that lie further apart than the rule of thumb take its place.
+    """
+    one, other = a.series(field), b.series(field)
+    noise = find_spread(a.twins, field) if min(len(one), len(other)) < 2 else None
+    limit = max(SINGLE_RUN_RESOLUTION, noise.share if noise else 0.0)
+    return compare(one, other, limit)
 
 
 def tell_verdict(pooled: Sequence[Group]) -> str:

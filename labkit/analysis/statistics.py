@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 QUANTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 SINGLE_RUN_RESOLUTION = 0.10
+Z_975 = 1.959964
 # Two-sided 95 % quantiles of Student's t (0.975), by degrees of freedom.
 _T_975 = {
     1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262,
@@ -45,6 +46,8 @@ class Comparison:
     interval: Interval | None
     resolved: bool
     basis: str
+    resolution: float = SINGLE_RUN_RESOLUTION
+    """With one repeat: the share of the larger one from which a difference is resolved."""
 
 
 def percentile(values: Sequence[float], quantile: float) -> float:
@@ -129,20 +132,38 @@ def bootstrap_interval(
     return Interval(float(low), float(high), int(array.size), False, "bootstrap within one run")
 
 
-def compare(a: Sequence[float], b: Sequence[float]) -> Comparison:
+def wilson_interval(hits: int, n: int) -> Interval | None:
+    """Return the 95 % interval of a share of which n were counted (Wilson 1927); None for n = 0.
+
+    It takes what was counted as independent, which requests inside one run are not: the true
+    interval is wider.
+    """
+    if n < 1:
+        return None
+    square, share = Z_975**2, hits / n
+    middle = (share + square / (2 * n)) / (1 + square / n)
+    half = Z_975 * math.sqrt(share * (1 - share) / n + square / (4 * n * n)) / (1 + square / n)
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    return Interval(low, high, n, False, "Wilson's interval")
+
+
+def compare(
+    a: Sequence[float], b: Sequence[float], resolution: float = SINGLE_RUN_RESOLUTION
+) -> Comparison:
     """Compare two values by their repeats (one number a repeat, at least one each).
 
     With two or more repeats on both sides: Welch's 95 % t interval of the difference of the means
-    (Welch 1947), resolved where it leaves out 0. Otherwise: resolved from a difference of 10 % of
-    the larger one upwards, a rule of thumb and not a confidence.
+    (Welch 1947), resolved where it leaves out 0. Otherwise: resolved from a difference of
+    `resolution`, a share of the larger one, upwards: a rule of thumb and not a confidence.
     """
     mean_a, mean_b = float(np.mean(a)), float(np.mean(b))
     difference = mean_b - mean_a
     ratio = mean_b / mean_a if mean_a != 0 else None
     if min(len(a), len(b)) < 2:
         larger = max(abs(mean_a), abs(mean_b))
-        resolved = larger > 0 and abs(difference) >= SINGLE_RUN_RESOLUTION * larger
-        return Comparison(mean_a, mean_b, difference, ratio, None, resolved, "one repeat")
+        resolved = larger > 0 and abs(difference) >= resolution * larger
+        told = (mean_a, mean_b, difference, ratio, None, resolved, "one repeat")
+        return Comparison(*told, resolution)
     part_a, part_b = float(np.var(a, ddof=1)) / len(a), float(np.var(b, ddof=1)) / len(b)
     total = part_a + part_b
     half = 0.0

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from labkit.analysis.gauges import GAUGES
+from labkit.analysis.interference import count_cores
 from labkit.analysis.latencies import LATENCIES
 from labkit.analysis.metrics import summarize_point
 from labkit.analysis.rates import LENGTHS
@@ -39,7 +40,7 @@ def summarize(
         "schema": SCHEMA,
         "run": dict(run),
         # map, unlike a loop, lets go of one point before it takes the next
-        "points": list(map(partial(summarize_point, slo=slo), points)),
+        "points": list(map(partial(summarize_point, slo=slo, cores=count_cores(run)), points)),
     }
 
 

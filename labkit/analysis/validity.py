@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from labkit.analysis import words
+from labkit.analysis.errors import tell_examples
 from labkit.analysis.fidelity import doubt_client, find_broken_schedule
+from labkit.analysis.interference import doubt_neighbours
 from labkit.analysis.schedule import is_scheduled
 
 KNOBS = (
@@ -41,6 +43,7 @@ def judge_point(row: Row, point: Row) -> tuple[str, list[str]]:
     """Return ("VALID" | "SUSPECT" | "INVALID", reasons); few samples are a note, not a doubt."""
     broken = [*_broken(row, point), *find_broken_schedule(row)]
     doubts = [*_config(row), *_traffic(row, point), *_hits(row), *doubt_client(row), *_drift(row)]
+    doubts += doubt_neighbours(row)
     if broken:
         return "INVALID", broken + doubts
     return ("SUSPECT", doubts) if doubts else ("VALID", [])
@@ -53,11 +56,11 @@ def _broken(row: Row, point: Row) -> list[str]:
         told, error = _ENDS.get(status, "the point did not end"), point.get("error")
         reasons.append(f"{told}: {error}" if error else told)
     elif not row["num_ok"]:
-        reasons.append("no request succeeded")
+        reasons.append(f"no request succeeded{tell_examples(row['error_examples'])}")
     if row["num_ok"] and row["num_error"] > MAX_ERROR_SHARE * row["num_requests"]:
         reasons.append(
             f"{row['num_error']} of {row['num_requests']} requests failed ({_kinds(row)}), "
-            f"more than {MAX_ERROR_SHARE:.0%}"
+            f"more than {MAX_ERROR_SHARE:.0%}{tell_examples(row['error_examples'])}"
         )
     return reasons
 

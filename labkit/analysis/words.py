@@ -35,6 +35,11 @@ def per_second(value: float, unit: str) -> str:
     return f"{number(value)} {unit}/s"
 
 
+def tokens_per_second(value: float) -> str:
+    """Return a rate as "142 tokens/s"."""
+    return per_second(value, "tokens")
+
+
 def gibibytes(value: float) -> str:
     """Return bytes as "1.23 GiB", or as "45 MiB" below one GiB."""
     if value >= 2**30:

@@ -10,8 +10,14 @@ from typing import Any
 from labkit.analysis import words
 from labkit.analysis.findings import Finding
 
-MARKS = {"result": "✓", "cost": "⇄", "warning": "!", "unknown": "?"}
-NAMES = {"result": "Result", "cost": "Cost", "warning": "Warning", "unknown": "Can't tell"}
+MARKS = {"result": "✓", "cost": "⇄", "warning": "!", "unknown": "?", "fact": "•"}
+NAMES = {
+    "result": "Result",
+    "cost": "Cost",
+    "warning": "Warning",
+    "unknown": "Can't tell",
+    "fact": "Fact",
+}
 
 
 def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[str, Any]) -> str:
@@ -46,7 +52,8 @@ def make_card(finding: Finding) -> str:
 
 def list_facts(run: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> Iterable[str]:
     """Yield what a reader must know to place the numbers: engine, machine, traffic, date."""
-    engine, workload, load = run["engine"], run["workload"], run["load"]
+    engine = run["engine"]
+    workload, load = (spread_sweep(run, section) for section in ("workload", "load"))
     model = str(engine.get("model") or "its own model").rpartition("/")[2]
     yield f"{engine['kind']} with {model}"
     yield describe_machine(run.get("environment") or {})
@@ -58,14 +65,24 @@ def list_facts(run: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> I
     yield f"begun {run['started_at'][:16].replace('T', ' ')} UTC"
 
 
+def spread_sweep(run: Mapping[str, Any], section: str) -> dict[str, Any]:
+    """Return a section of the params, each swept value replaced by all of them: "1, 2, 4"."""
+    told = dict(run[section])
+    for one in run.get("sweep") or []:
+        head, _, name = str(one["variable"]).partition(".")
+        if head == section and name != "kind" and len(one["values"]) > 1:
+            told[name] = ", ".join(words.setting(value) for value in one["values"])
+    return told
+
+
 def describe_machine(environment: Mapping[str, Any]) -> str:
-    """Return the GPUs, or the processor and the reason why no GPU was sampled."""
+    """Return the GPUs, or the processor where none was sampled; the environment tells why."""
     gpus = environment.get("gpus") or {}
     if gpus.get("devices"):
         return "; ".join(gpus["devices"])
     cpu = environment.get("cpu")
     model = cpu.get("model") if isinstance(cpu, Mapping) else None
-    return f"{model or 'processor not told'}, {gpus.get('reason') or 'GPU not looked for'}"
+    return f"{model or 'processor not told'}, {'no GPU sampled' if gpus else 'GPU not looked for'}"
 
 
 def describe_workload(workload: Mapping[str, Any]) -> str:
@@ -75,7 +92,11 @@ def describe_workload(workload: Mapping[str, Any]) -> str:
     if kind in ("sharegpt", "jsonl", "trace"):
         name = str(workload["path"]).rpartition("/")[2]
         what = {"sharegpt": "conversations", "jsonl": "requests", "trace": "requests"}[kind]
-        limit = f" in its first {workload['duration_s']:g} s" if workload.get("duration_s") else ""
+        limit = (
+            f" in its first {show_number(workload['duration_s'])} s"
+            if workload.get("duration_s")
+            else ""
+        )
         answers = (
             f" with {told['completion_tokens']} completion tokens"
             if workload.get("completion_tokens") and kind == "sharegpt"
@@ -84,8 +105,10 @@ def describe_workload(workload: Mapping[str, Any]) -> str:
         return f"{number or 'all'} {what} of {name}{limit}{answers}"
     sizes = f"{told['prompt_tokens']} prompt and {told['completion_tokens']} completion tokens"
     if kind == "mixed":
+        share = workload["long_share"]
+        share = f"{share:.0%}" if isinstance(share, int | float) else f"a share of {share}"
         return (
-            f"{number} requests of {sizes}, {workload['long_share']:.0%} of them with "
+            f"{number} requests of {sizes}, {share} of them with "
             f"{told['long_prompt_tokens']} prompt tokens"
         )
     if kind == "shared_prefix":
@@ -113,11 +136,19 @@ def describe_load(load: Mapping[str, Any]) -> str:
         return f"{limit} at a time"
     if mode == "trace":
         speed = load.get("speed") or 1
-        when = "when the trace did" if speed == 1 else f"{speed:g} times as fast as the trace"
+        speed = show_number(speed)
+        when = "when the trace did" if speed == "1" else f"{speed} times as fast as the trace"
+    elif mode != "open":
+        return f"sent in turn as {mode}"
     else:
         rates = [load.get("request_rate_per_s"), load.get("ramp_to_per_s")]
-        when = f"{' to '.join(f'{rate:g}' for rate in rates if rate is not None)} a second"
+        when = f"{' to '.join(show_number(rate) for rate in rates if rate is not None)} a second"
     return f"sent {when}, at most {limit} at a time" if limit else f"sent {when}"
+
+
+def show_number(value: Any) -> str:
+    """Return a number as text, or the text of all numbers of a sweep."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def describe_length(length: Any) -> str:

@@ -1,10 +1,11 @@
-"""Tables as HTML: every text in them is escaped, every number has its unit in the head.
+"""Tables as HTML: every text in them is escaped, every number has its unit, in the
+head or, as in the sentences, beside it.
 
 It knows rows of summary.json and plain mappings; it must not know how they were measured.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -12,27 +13,27 @@ from labkit.analysis import words
 from labkit.analysis.schedule import is_scheduled, name_latency
 from labkit.report.quantities import look_up
 
-Column = tuple[str, str, float]
-"""The head, the dotted path of the number, the factor from its unit to the shown one."""
+Column = tuple[str, str, Callable[[float], str]]
+"""The head, the dotted path of the number, how it is shown: a time as in the sentences."""
 COLUMNS: tuple[Column, ...] = (
-    ("TTFT P50 (ms)", "ttft_s.p50", 1e3),
-    ("TTFT P95 (ms)", "ttft_s.p95", 1e3),
-    ("TPOT P50 (ms)", "tpot_s.p50", 1e3),
-    ("TPOT P95 (ms)", "tpot_s.p95", 1e3),
-    ("E2E P95 (s)", "e2e_latency_s.p95", 1),
-    ("Output (tokens/s)", "output_throughput_tokens_per_s", 1),
-    ("Steady output (tokens/s)", "steady_output_throughput_tokens_per_s", 1),
-    ("Requests (1/s)", "request_throughput_per_s", 1),
-    ("KV max (%)", "kv_cache_usage.max", 100),
-    ("Waiting max", "num_requests_waiting.max", 1),
+    ("TTFT P50", "ttft_s.p50", words.seconds),
+    ("TTFT P95", "ttft_s.p95", words.seconds),
+    ("TPOT P50", "tpot_s.p50", words.seconds),
+    ("TPOT P95", "tpot_s.p95", words.seconds),
+    ("E2E P95", "e2e_latency_s.p95", words.seconds),
+    ("Output (tokens/s)", "output_throughput_tokens_per_s", words.number),
+    ("Steady output (tokens/s)", "steady_output_throughput_tokens_per_s", words.number),
+    ("Requests (1/s)", "request_throughput_per_s", words.number),
+    ("KV max", "kv_cache_usage.max", words.percent),
+    ("Waiting max", "num_requests_waiting.max", words.number),
 )
 SCHEDULED: tuple[Column, ...] = (
-    ("Offered (1/s)", "offered_rate_per_s", 1),
-    ("Sent (1/s)", "achieved_rate_per_s", 1),
-    ("Slot wait P95 (ms)", "slot_wait_s.p95", 1e3),
+    ("Offered (1/s)", "offered_rate_per_s", words.number),
+    ("Sent (1/s)", "achieved_rate_per_s", words.number),
+    ("Slot wait P95", "slot_wait_s.p95", words.seconds),
 )
 """What a load with a schedule has beside these."""
-TASKS: tuple[Column, ...] = (("Task P95 (s)", "task_latency_s.p95", 1),)
+TASKS: tuple[Column, ...] = (("Task P95", "task_latency_s.p95", words.seconds),)
 MISSING = '<td class="missing" title="{reason}">not measured</td>'
 VERDICTS = {"VALID": ("valid", "✓"), "SUSPECT": ("suspect", "?")}
 
@@ -72,9 +73,9 @@ def summary_table(summary: dict[str, Any]) -> str:
 def choose_columns(rows: Sequence[dict[str, Any]]) -> list[Column]:
     """Return the columns for these rows: with a schedule latencies count from intended times."""
     columns = []
-    for head, path, factor in COLUMNS:
+    for head, path, form in COLUMNS:
         field, _, part = path.partition(".")
-        columns.append((head, ".".join(filter(None, [name_latency(field, rows), part])), factor))
+        columns.append((head, ".".join(filter(None, [name_latency(field, rows), part])), form))
     if any(is_scheduled(row) for row in rows):
         columns += SCHEDULED
     return columns + [one for one in TASKS if any(look_up(row, one[1]) is not None for row in rows)]
@@ -93,14 +94,14 @@ def list_cells(row: dict[str, Any], columns: Sequence[Column]) -> list[str]:
         show_count(look_up(row, "num_ok")),
         show_count(look_up(row, "num_error")),
     ]
-    for _, path, factor in columns:
+    for _, path, form in columns:
         number = look_up(row, path)
         reasons_by_field = row.get("null_reasons") or {}
         reason = reasons_by_field.get(path) or reasons_by_field.get(path.split(".")[0]) or ""
         cells.append(
             MISSING.format(reason=escape(str(reason)))
             if number is None
-            else f"<td>{words.number(number * factor)}</td>"
+            else f"<td>{form(number)}</td>"
         )
     return cells
 
@@ -148,13 +149,19 @@ def environment_table(environment: Mapping[str, Any]) -> str:
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Yield (dotted name, text) of every leaf of nested mappings."""
+    """Yield (dotted name, text) of every leaf of nested mappings; bytes are told in GiB."""
     for key, value in tree.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping) and value:
             yield from flatten(value, f"{name}.")
         elif isinstance(value, list | tuple):
             yield name, ", ".join(map(str, value)) or "none"
+        elif name == "git.dirty" and value is not None:
+            yield "git", "with changes that are not committed" if value else "clean"
+        elif name.endswith("_bytes") and isinstance(value, int):
+            yield name.removesuffix("_bytes"), words.gibibytes(value)
+        elif isinstance(value, bool):
+            yield name, words.setting(value)
         else:
             yield name, "not known" if value in (None, {}) else str(value)
 

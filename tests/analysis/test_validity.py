@@ -129,7 +129,7 @@ def test_too_many_broken_tasks_make_a_point_invalid():
     lost = [failure(sent_at_s=None, error_kind="task_broken")] * 2
     found, reasons = judge([request()] * 20 + lost)
     assert found == "INVALID"
-    assert reasons[0] == "2 of 22 requests failed (task_broken: 2), more than 5%"
+    assert reasons[0] == "2 of 22 requests failed (task_broken: 2), more than 5%: task_broken: “no”"
 
 
 def test_skipped_records_of_the_source_are_a_note():

@@ -56,7 +56,31 @@ def test_title_says_when_repeats_overlap(summary):
     points = summary["points"]
     points[0] = {**points[0], "output_throughput_tokens_per_s": 141.0}
     title = plot_throughput(summary, VARIABLE).layout.title.text
-    assert title.endswith("145 tokens/s (16 within the spread of repeats)")
+    assert title.endswith("145 tokens/s (16 can't be told apart)")
+
+
+def test_no_title_names_a_winner_that_findings_do_not(summary):
+    # 4 makes 140 and 150, 16 makes 141, 1 makes 135: under 10 % of 145 apart
+    points = summary["points"]
+    points[0] = {**points[0], "output_throughput_tokens_per_s": 141.0}
+    points[1] = {**points[1], "output_throughput_tokens_per_s": 135.0}
+    told = "Output throughput: no resolved difference between max_num_seqs 1, 4 and 16, "
+    title = plot_throughput(summary, VARIABLE).layout.title.text
+    assert title == f"{told}135 to 145 tokens/s"
+    figure = plot_tradeoff(summary, VARIABLE)
+    assert figure.layout.title.text == f"{told}135 to 145 tokens/s, at 2.6 to 5.2 s P95 latency"
+    assert "No value is beaten by another in both" in figure.layout.meta["caption"]
+
+
+def test_two_repeats_that_can_not_tell_say_so_in_the_title(summary):
+    rows = [
+        {**row, "value": value, "output_throughput_tokens_per_s": speed}
+        for value, row, speed in zip(
+            (1, 1, 4, 4), summary["points"], (40.0, 60.0, 400.0, 1100.0), strict=False
+        )
+    ]
+    title = plot_throughput({"points": rows}, VARIABLE).layout.title.text
+    assert title == "Output throughput: can't tell max_num_seqs 1 and 4 apart, 50 to 750 tokens/s"
 
 
 def test_latency_has_nine_lines_in_the_unit_that_fits(summary):
@@ -141,7 +165,7 @@ def test_timeline_puts_stamps_on_seconds_of_load(records, rows):
     (memory,) = traces(figure, "engine memory")
     assert list(memory.y) == [1.0, 2.0, 3.0, 4.0, 5.0]
     titles = [a.text for a in figure.layout.annotations]
-    assert "<b>Engine memory (host; no GPU sampled)</b>" in titles
+    assert "<b>Engine memory (no GPU sampled)</b>" in titles
     assert figure.layout.title.text.startswith(
         "max_num_seqs 4 (VALID): 3 requests in 4 s; at most 4 run"
     )
@@ -292,3 +316,15 @@ def test_timeline_shows_the_wait_for_a_slot_and_the_doubts(records, rows):
     assert (list(slot.base), list(slot.x), list(slot.y)) == ([0.25], [0.75], [2])
     assert figure.layout.title.text.startswith("max_num_seqs 4 (SUSPECT): 3 requests")
     assert figure.layout.meta["caption"].endswith("SUSPECT: late.")
+
+
+def test_how_to_read_a_timeline_is_said_once(records, rows):
+    first, second = (plot_timeline(records, {**rows[2], "index": n}) for n in (0, 1))
+    assert first.layout.meta["caption"].startswith("Read it from top to bottom")
+    assert second.layout.meta["caption"] == ""
+
+
+def test_no_room_is_kept_for_a_legend_that_is_not_there(summary):
+    summary["points"].pop()  # the hollow one
+    bare = plot_tradeoff(summary, VARIABLE)
+    assert (bare.layout.margin.b, bare.layout.height) == (56, 400)

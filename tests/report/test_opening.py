@@ -31,7 +31,7 @@ def test_it_tells_what_was_measured_where() -> None:
     page = make_opening("8 is best", [], SUMMARY)
     assert "<h1>8 is best</h1>" in page
     assert (
-        "llamacpp with small.gguf \u00b7 A processor, no NVIDIA driver \u00b7 "
+        "llamacpp with small.gguf \u00b7 A processor, no GPU sampled \u00b7 "
         "8 requests of 16 to 64 prompt and 32 completion tokens a point \u00b7 4 at a time \u00b7 "
         "1 of 2 points measured \u00b7 begun 2026-01-02 03:04 UTC"
     ) in page
@@ -58,6 +58,22 @@ def test_the_commands_hold_the_params_themselves() -> None:
         "END",
         ".venv/bin/labkit run params/small-again.yaml",
     ]
+
+
+def test_what_is_swept_is_told_with_all_its_values() -> None:
+    sweep = [
+        {"variable": "load.max_concurrency", "values": [1, 2, 4]},
+        {"variable": "workload.prompt_tokens", "values": [64, 512]},
+        {"variable": "engine.max_num_seqs", "values": [8, 16]},
+    ]
+    page = make_opening("all", [], {**SUMMARY, "run": {**SUMMARY["run"], "sweep": sweep}})
+    assert "1, 2, 4 at a time" in page
+    assert "8 requests of 64, 512 prompt and 32 completion tokens a point" in page
+
+
+def test_a_fact_has_a_neutral_mark() -> None:
+    page = make_opening("all", [Finding("Queue", "holds 3", "fact")], SUMMARY)
+    assert 'aria-label="Fact">•<' in page
 
 
 @pytest.mark.parametrize(
@@ -124,6 +140,9 @@ def test_every_file_in_few_words(workload: dict[str, object], told: str) -> None
             {"mode": "open", "request_rate_per_s": 2.0, "ramp_to_per_s": 8, "max_concurrency": 4},
             "sent 2 to 8 a second, at most 4 at a time",
         ),
+        ({"mode": "open", "request_rate_per_s": "1, 2"}, "sent 1, 2 a second"),
+        ({"mode": "closed, open", "max_concurrency": 4}, "sent in turn as closed, open"),
+        ({"mode": "trace", "speed": "1, 2"}, "sent 1, 2 times as fast as the trace"),
         ({"mode": "trace"}, "sent when the trace did"),
         ({"mode": "trace", "speed": 2.0}, "sent 2 times as fast as the trace"),
     ],

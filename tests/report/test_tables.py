@@ -19,7 +19,8 @@ def test_summary_shows_n_verdict_and_numbers(summary):
     assert "✗ INVALID" in html
     assert "&lt;b&gt;busy&lt;/b&gt;" in html
     assert "<td>32</td>" in html
-    assert "<td>4,000</td>" in html  # TTFT P95 of value 1, in ms
+    assert "<td>4 s</td>" in html  # TTFT P95 of value 1
+    assert "<td>400 ms</td>" in html  # of value 8, as a sentence would tell it
 
 
 def test_what_was_not_measured_is_said(summary):
@@ -51,6 +52,13 @@ def test_environment_is_flattened():
     assert '<th scope="row">machine.gpu</th><td>not known</td>' in html
 
 
+def test_environment_is_told_in_words():
+    html = environment_table({"memory": {"total_bytes": 3 * 2**30}, "git": {"dirty": False}})
+    assert '<th scope="row">memory.total</th><td>3 GiB</td>' in html
+    assert '<th scope="row">git</th><td>clean</td>' in html
+    assert "not committed" in environment_table({"git": {"dirty": True}})
+
+
 def test_definitions_come_from_the_metrics_module():
     words = read_definitions(metrics.__doc__ or "")
     assert {"ttft_s", "tpot_s", "itl_s", "e2e_latency_s", "goodput_per_s"} <= set(words)
@@ -75,7 +83,7 @@ def test_a_load_with_a_schedule_counts_from_the_intended_time(rows):
         "task_latency_s": {"p95": 33.0},
     }
     html = summary_table({"points": [{**rows[0], **told}]})
-    for cell in ("5,500", "6,500", "9.25", "2.5", "2.49", "750", "33"):
+    for cell in ("5.5 s", "6.5 s", "9.25 s", "2.5", "2.49", "750 ms", "33 s"):
         assert f"<td>{cell}</td>" in html
     assert "TTFT and E2E count from the intended time of a request" in html
     closed = summary_table({"points": [rows[0]]})

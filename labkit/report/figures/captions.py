@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from labkit.analysis import words
-from labkit.analysis.pool import is_usable
+from labkit.analysis.row import is_usable
 from labkit.analysis.schedule import name_latency
 from labkit.report.quantities import look_up
 
@@ -19,8 +19,11 @@ Rows = Sequence[dict[str, Any]]
 
 def tell(figure: go.Figure, panels: int, title: str, alt: str, caption: str) -> go.Figure:
     """Give a figure its title, its words for who cannot see it, and what to look at."""
+    if figure.layout.showlegend is False:
+        # the room that the template keeps for a legend
+        figure.update_layout(margin={"b": 56}, height=figure.layout.height - 40)
     figure.update_layout(
-        title={"text": escape(title)},
+        title={"text": escape(title, quote=False)},
         meta={"alt": f"{title}. {alt}", "caption": " ".join(caption.split()), "panels": panels},
     )
     return figure
@@ -29,11 +32,6 @@ def tell(figure: go.Figure, panels: int, title: str, alt: str, caption: str) -> 
 def spell_out(means: dict[str, float], form: Callable[[float], str]) -> str:
     """Return every mean as words: '1: 84 ms, 2: 90 ms'."""
     return ", ".join(f"{value}: {form(mean)}" for value, mean in means.items())
-
-
-def mark(rows: Rows, value: str) -> str:
-    """Return a value's name with its verdict behind it, if there is a doubt: '8 (SUSPECT)'."""
-    return f"{value} (SUSPECT)" if value in list_doubted(rows) else value
 
 
 def list_doubted(rows: Rows) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from labkit.analysis import words
-from labkit.analysis.pool import is_usable
+from labkit.analysis.row import is_usable
 from labkit.report.quantities import look_up, order_values
 from labkit.report.theme import GREY, LIGHT
 

@@ -10,9 +10,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from labkit.analysis import words
-from labkit.analysis.pool import is_usable
+from labkit.analysis.pool import groups, rank
+from labkit.analysis.row import is_usable
 from labkit.analysis.schedule import name_latency
-from labkit.report.figures.captions import caution, mark, spell_out, tell, tell_clock
+from labkit.report.figures.captions import caution, spell_out, tell, tell_clock
 from labkit.report.figures.panels import (
     Series,
     add_hollow_key,
@@ -25,6 +26,7 @@ from labkit.report.figures.panels import (
     set_categories,
     suffix,
 )
+from labkit.report.figures.titles import add_ties, is_tied, label, tell_tie
 from labkit.report.quantities import choose_time_unit, look_up
 from labkit.report.theme import BLUE, GREEN, GREY, PURPLE, SKY, VERMILLION
 
@@ -130,16 +132,19 @@ def plot_latency(summary: dict[str, Any], variable: str) -> go.Figure:
     rows, name = select_rows(summary, variable), words.short(variable)
     panels = choose_latency(rows)
     figure = draw_panels(panels, rows, variable)
-    means = average(rows, panels[0].series[1].path)
+    path = panels[0].series[1].path
+    ranked = rank(groups(summary, variable), path, highest=False)
     title = f"Latency against {name}: no valid measurement"
-    if means:
-        best, worst = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        told = f"{name} {mark(rows, best)}"
-        title = f"P95 time to first token is {words.seconds(means[best])} at {told}"
-        if best != worst:
+    if ranked:
+        best, worst = ranked[0], ranked[-1]
+        low, high = (words.seconds(one.mean(path) or 0.0) for one in (best, worst))
+        title = f"P95 time to first token is {low} at {name} {label(best)}"
+        if is_tied(ranked, path):
+            title = tell_tie(ranked, path, "P95 time to first token", words.seconds)
+        elif best is not worst:
             title = (
-                f"P95 time to first token is shortest at {told}: {words.seconds(means[best])}, "
-                f"against {words.seconds(means[worst])} at {mark(rows, worst)}"
+                f"P95 time to first token is shortest at {name} {label(best)}: {low}"
+                f"{add_ties(ranked, path)}, against {high} at {label(worst)}"
             )
     alt = "; ".join(
         f"P95 {panel.title.lower()} by {name}: {spell_out(found, words.seconds)}"
@@ -163,14 +168,14 @@ def plot_throughput(summary: dict[str, Any], variable: str) -> go.Figure:
     figure.update_layout(showlegend=hollow or any(number is not None for number in more))
     means = average(rows, OUTPUT.path)
     title = f"Throughput against {name}: no valid measurement"
-    if means:
-        best = max(means, key=means.__getitem__)
-        verb = "peaks at" if len(means) > 1 else "at"
-        told = f"{name} {mark(rows, best)}"
-        title = f"Output throughput {verb} {told}: {words.number(means[best])} tokens/s"
-        close = overlap(rows, OUTPUT.path, best)
-        if close:
-            title += f" ({' and '.join(close)} within the spread of repeats)"
+    ranked = rank(groups(summary, variable), OUTPUT.path, highest=True)
+    if is_tied(ranked, OUTPUT.path):
+        title = tell_tie(ranked, OUTPUT.path, "Output throughput", words.tokens_per_second)
+    elif ranked:
+        verb = "peaks at" if len(ranked) > 1 else "at"
+        rate = words.tokens_per_second(ranked[0].mean(OUTPUT.path) or 0.0)
+        title = f"Output throughput {verb} {name} {label(ranked[0])}: {rate}"
+        title += add_ties(ranked, OUTPUT.path)
     alt = f"Output tokens/s by {name}: {spell_out(means, words.number) or 'none'}"
     caption = (
         "Look for the value after which the curve is flat: beyond it a larger value buys no "
@@ -181,33 +186,28 @@ def plot_throughput(summary: dict[str, Any], variable: str) -> go.Figure:
     return tell(figure, len(THROUGHPUT), title, alt, caption + caution(rows))
 
 
-def overlap(rows: Rows, path: str, best: str) -> list[str]:
-    """Return values whose repeats reach the lowest repeat of the best one; none without repeats."""
-    groups: dict[str, list[float]] = {}
-    for row in rows:
-        number = look_up(row, path)
-        if is_usable(row) and number is not None:
-            groups.setdefault(str(next(iter(average([row], path)))), []).append(number)
-    if len(groups.get(best, [])) < 2:
-        return []
-    floor = min(groups[best])
-    return [value for value, found in groups.items() if value != best and max(found) >= floor]
-
-
 def plot_pressure(summary: dict[str, Any], variable: str) -> go.Figure:
     """Return KV cache usage (%) and waiting requests against a variable, a panel each."""
     rows, name = select_rows(summary, variable), words.short(variable)
     figure = draw_panels(PRESSURE, rows, variable)
     usage, waiting = average(rows, MAX_KV.path), average(rows, MAX_WAITING.path)
+    pooled = groups(summary, variable)
+    fullest = rank(pooled, MAX_KV.path, highest=True)
+    longest = rank(pooled, MAX_WAITING.path, highest=True)
     parts = []
-    if usage:
-        value = max(usage, key=usage.__getitem__)
-        share = words.number(usage[value] * 100)
-        parts.append(f"KV cache is fullest at {name} {mark(rows, value)}: {share} %")
-    if waiting:
-        value = max(waiting, key=waiting.__getitem__)
-        place = mark(rows, value) if usage else f"{name} {mark(rows, value)}"
-        parts.append(f"queue is longest at {place}: {words.number(waiting[value])} waiting")
+    if is_tied(fullest, MAX_KV.path):
+        parts.append(tell_tie(fullest, MAX_KV.path, "KV cache usage", words.percent))
+    elif fullest:
+        share = words.percent(fullest[0].mean(MAX_KV.path) or 0.0)
+        told = f"KV cache is fullest at {name} {label(fullest[0])}: {share}"
+        parts.append(told + add_ties(fullest, MAX_KV.path))
+    if is_tied(longest, MAX_WAITING.path):
+        parts.append(tell_tie(longest, MAX_WAITING.path, "longest queue", _waiting))
+    elif longest:
+        place = label(longest[0]) if usage else f"{name} {label(longest[0])}"
+        most = _waiting(longest[0].mean(MAX_WAITING.path) or 0.0)
+        told = f"queue is longest at {place}: {most}"
+        parts.append(told + add_ties(longest, MAX_WAITING.path))
     title = "; ".join(parts) or f"Pressure against {name}: no valid measurement"
     title = title[0].upper() + title[1:]
     alt = (
@@ -221,3 +221,7 @@ def plot_pressure(summary: dict[str, Any], variable: str) -> go.Figure:
         f"empty cache means that {limit}, not memory, is the limit. "
     )
     return tell(figure, len(PRESSURE), title, alt, caption + caution(rows))
+
+
+def _waiting(number: float) -> str:
+    return f"{words.number(number)} waiting"

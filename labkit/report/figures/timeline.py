@@ -19,6 +19,12 @@ from labkit.report.theme import AMBER, BLUE, GREEN, LIGHT, PURPLE, VERMILLION
 MAX_BARS = 150
 MAX_SAMPLES = 250
 GIB = 2**30
+READING = (
+    "Read it from top to bottom at one moment: the paler part of a bar is queue and prefill, "
+    "the stronger one decode. Paler parts that grow while requests wait mean a full queue; "
+    "see whether the KV cache was full then. "
+)
+"""How to read a timeline, said below the first of a run only."""
 DOMAINS = ((0.62, 1.0), (0.4, 0.55), (0.2, 0.33), (0.0, 0.13))
 LINE_COLOURS = (PURPLE, AMBER, GREEN, BLUE)
 
@@ -53,11 +59,7 @@ def plot_timeline(records: PointRecords, row: dict[str, Any]) -> go.Figure:
             reason = explain_absence(records, "engine", row, field)
             add_note(figure, f"No data: {reason}", y=f"y{panel + 1}")
     title, alt = word(records, row)
-    caption = (
-        "Read it from top to bottom at one moment: the paler part of a bar is queue and prefill, "
-        "the stronger one decode. Paler parts that grow while requests wait mean a full queue; "
-        "see whether the KV cache was full then. "
-    )
+    caption = READING if not row.get("index") else ""
     if reasons := row.get("validity_reasons"):
         caption += f"{row['validity']}: {'; '.join(map(str, reasons))}."
     return tell(figure, 1, title, alt, caption)
@@ -160,7 +162,7 @@ def title_memory(records: PointRecords) -> str:
     source, _, name = find_memory(records)
     if source == "gpu":
         return "GPU memory"
-    return f"{name[0].upper()}{name[1:]} (host; no GPU sampled)" if name else "Memory"
+    return f"{name[0].upper()}{name[1:]} (no GPU sampled)" if name else "Memory"
 
 
 def draw_memory(figure: go.Figure, records: PointRecords, start: float) -> None:

@@ -1,5 +1,6 @@
 """Latency against throughput: what a gain in one costs in the other."""
 
+from collections.abc import Sequence
 from html import escape
 from math import hypot
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from labkit.analysis import words
-from labkit.analysis.pool import is_usable
+from labkit.analysis.pool import Group, groups, rank
+from labkit.analysis.row import is_usable
 from labkit.analysis.schedule import name_latency
-from labkit.report.figures.captions import caution, mark, tell, tell_clock
+from labkit.report.figures.captions import caution, tell, tell_clock
 from labkit.report.figures.panels import (
     Series,
     add_hollow_key,
@@ -20,6 +22,7 @@ from labkit.report.figures.panels import (
     find_reason,
     select_rows,
 )
+from labkit.report.figures.titles import add_ties, is_tied, label, name_beaten, span, tell_tie
 from labkit.report.quantities import choose_time_unit, look_up
 from labkit.report.theme import BLUE, LIGHT
 
@@ -86,7 +89,7 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
     )
     hollow = [row for row in measured if not is_usable(row)]
     repeats = valid if len(valid) > len(values) else []
-    for label, shown, symbol in (
+    for kind, shown, symbol in (
         ("repeats", repeats, "circle"),
         ("not valid", hollow, "circle-open"),
     ):
@@ -94,10 +97,10 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
             figure.add_scatter(
                 x=[look_up(row, X_PATH) for row in shown],
                 y=[(look_up(row, latency.path) or 0) * factor for row in shown],
-                mode="markers+text" if label == "not valid" else "markers",
+                mode="markers+text" if kind == "not valid" else "markers",
                 text=[escape(words.setting(row["value"])) for row in shown],
                 textposition="top center",
-                name=label,
+                name=kind,
                 marker={"color": BLUE, "size": 6 if shown is repeats else 10, "symbol": symbol},
                 opacity=0.6 if shown is repeats else 1,
                 hovertext=[describe_both(row, latency) for row in shown],
@@ -111,24 +114,36 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
         figure.update_layout(showlegend=True)
         figure.update_traces(showlegend=False)
         add_hollow_key(figure, hollow)
+    pooled = [one for one in groups(summary, variable) if one.series(X_PATH)]
+    pooled = [one for one in pooled if one.series(latency.path)]
     title = f"Latency against throughput by {name}: no valid measurement"
     if values:
-        best = max(values, key=speed.__getitem__)
-        most = "the most output" if len(values) > 1 else "an output"
-        title = (
-            f"{name} {mark(rows, best)} gives {most}, "
-            f"{words.number(speed[best])} tokens/s, at {words.seconds(delay[best])} "
-            "P95 latency"
-        )
+        title = word_title(pooled, latency.path)
     alt = "; ".join(
         f"{name} {value}: {words.number(speed[value])} tokens/s, {words.seconds(delay[value])}"
         for value in values
     )
     caption = (
         "Right and low is better; the axes need not begin at 0. "
-        f"{name_beaten(speed, delay, name)} {tell_clock(rows)} {caution(rows)}"
+        f"{name_beaten(pooled, X_PATH, latency.path)} {tell_clock(rows)} {caution(rows)}"
     )
     return tell(figure, 1, title, alt, caption)
+
+
+def word_title(pooled: Sequence[Group], path: str) -> str:
+    """Return which value gives the most output, at which latency; or that none can be told."""
+    ranked = rank(pooled, X_PATH, highest=True)
+    best = ranked[0]
+    if is_tied(ranked, X_PATH):
+        delays = [one.mean(path) or 0.0 for one in ranked]
+        told = tell_tie(ranked, X_PATH, "Output throughput", words.tokens_per_second)
+        return f"{told}, at {span(min(delays), max(delays), words.seconds)} P95 latency"
+    most = "the most output" if len(ranked) > 1 else "an output"
+    return (
+        f"{words.short(best.variable)} {label(best)} gives {most}, "
+        f"{words.tokens_per_second(best.mean(X_PATH) or 0.0)}{add_ties(ranked, X_PATH)}, at "
+        f"{words.seconds(best.mean(path) or 0.0)} P95 latency"
+    )
 
 
 def frame_range(numbers: list[float]) -> list[float] | None:
@@ -173,17 +188,3 @@ def place_labels(across: list[float], up: list[float]) -> list[str]:
             )
         )
     return places
-
-
-def name_beaten(speed: dict[str, float], delay: dict[str, float], name: str) -> str:
-    """Return which values another beats in both, in mean; empty with fewer than two values."""
-    beaten = [
-        value
-        for value in speed
-        if any(speed[o] > speed[value] and delay[o] < delay[value] for o in speed)
-    ]
-    if len(speed) < 2:
-        return ""
-    if not beaten:
-        return "No value is beaten by another in both: each is a choice."
-    return f"Beaten in both by another value: {name} {', '.join(beaten)}."

@@ -1,0 +1,23 @@
+"""One row of the summary: how a number in it is named, and whether it may be used.
+
+It must not know about other rows.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+def read(row: Row, field: str) -> float | None:
+    """Return a number of a row by name ("duration_s") or by name and part ("ttft_s.p95")."""
+    name, _, part = field.partition(".")
+    value = row.get(name)
+    if part:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return None if value is None else float(value)
+
+
+def is_usable(row: Row) -> bool:
+    """Tell whether a row may enter a conclusion: VALID, or SUSPECT with its doubts told."""
+    return row.get("validity") in ("VALID", "SUSPECT")
