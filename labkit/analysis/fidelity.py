@@ -13,6 +13,8 @@ from labkit.analysis.schedule import is_scheduled
 MAX_CLIENT_CORES = 0.9
 MAX_CLIENT_SHARE = 0.5
 MAX_STALL_P99_S = 0.005
+MIN_TICKS = 100
+"""Below this a P99 of ticks is the worst one."""
 MAX_SPAN_DEVIATION = 0.01
 MAX_LAG_S = 0.010
 MAX_LAG_SHARE_OF_GAP = 0.5
@@ -99,8 +101,11 @@ def _share(row: Row) -> list[str]:
 
 
 def _stall(row: Row) -> list[str]:
-    stall = row["client_stall_s"]
-    if stall is None or stall["p99"] is None or stall["p99"] <= MAX_STALL_P99_S:
+    stall, ttft = row["client_stall_s"], row["ttft_s"]
+    if stall is None or stall["p99"] is None or stall["n"] < MIN_TICKS:
+        return []
+    limit_s = max(MAX_STALL_P99_S, MAX_LAG_SHARE_OF_LATENCY * (ttft["p50"] if ttft else 0.0))
+    if stall["p99"] <= limit_s:
         return []
     worst = "" if stall["max"] is None else f" and {words.seconds(stall['max'])} at worst"
     return [

@@ -37,7 +37,10 @@ goodput_per_s   ok requests that meet every limit of the SLO / duration_s. A fai
 slo_attainment  requests that meet every limit of the SLO / all requests.
 num_dropped     requests that were never sent, such as the steps of a task after one that failed.
 kv_cache_usage  share of the KV cache in use, 0..1, as the engine reports it.
-num_requests_waiting, num_requests_running      requests in the engine's queue and in its batch.
+num_requests_running    requests that have a place in the engine, in prefill or in decode.
+num_requests_waiting    requests that the engine has accepted and given no place yet. llama.cpp
+                tells both as they were when its present step began: a request that came during a
+                long prefill is in neither until that step ends.
 num_preemptions times the engine pushed a running request back, over the load.
 prefix_cache_hit_rate   prompt tokens served from cache / prompt tokens looked up, over the load.
 gpu_*, host_*, engine_*, client_*   samples of NVML and the operating system; *_cpu_utilization of

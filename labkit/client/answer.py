@@ -115,7 +115,7 @@ def read_body(body: bytes) -> tuple[str, str]:
     text = body.decode("utf-8", errors="replace")
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if isinstance(document, dict) and document.get("error"):
         return "stream_error", read_error(document["error"])

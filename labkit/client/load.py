@@ -6,7 +6,6 @@ every record that was written stays. It must not know engines, plans, or how a l
 """
 
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from labkit.address import read_key
 from labkit.client.share import (
     choose_num_workers,
     cut_shares,
@@ -22,7 +22,6 @@ from labkit.client.share import (
 )
 from labkit.client.stream import Target, make_redact
 from labkit.client.workers import Workers
-from labkit.errors import ParamsError
 from labkit.params import LoadParams
 from labkit.workload import Request
 
@@ -105,14 +104,9 @@ class Client:
         `check` about every 0.25 s. What `check` raises ends the load and is passed on. The warm-up
         is in no count or stamp of the result; its records are in `warmup.jsonl` beside `out`. A
         request that fails is a record, not an error. Raises ParamsError if the variable
-        `api_key_env` is not set, LabkitError if a worker dies.
+        `api_key_env` is not set or holds what can't be sent, LabkitError if a worker dies.
         """
-        key_env = order.api_key_env
-        if key_env and not os.environ.get(key_env):
-            raise ParamsError(
-                f"expected the API key in the environment variable {key_env}, found it unset; "
-                f"export {key_env}=..."
-            )
+        read_key(order.api_key_env)
         try:
             if order.warmup:
                 first = dataclasses.replace(
@@ -141,7 +135,7 @@ class Client:
                 "api_key_env": order.api_key_env,
                 "out": str(order.out),
             }
-        key = os.environ.get(order.api_key_env) if order.api_key_env else None
+        key = read_key(order.api_key_env)
         workers = self._workers.take(num_workers, make_redact(key), order.out)
         workers.arm(shares, check)
         at_once = max(len(share.get("begins_s", [])) for share in shares)

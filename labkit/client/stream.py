@@ -85,6 +85,8 @@ async def send(
         exchange.fault = ("timeout", f"{target.timeout_s:g} s passed before {stage} came")
     except openai.APIStatusError as error:
         exchange.fault = ("http_status", error.response.text or f"HTTP {error.status_code}")
+    except ValueError as error:  # half a surrogate pair in a prompt, for one
+        exchange.fault = ("unsendable", _tell(error))
     except (openai.APIError, httpx2.HTTPError, OSError) as error:
         kind = "connect" if exchange.headers_at_s is None else "truncated"
         exchange.fault = (kind, _tell(error))
