@@ -2,11 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from labkit.cli import main
-from labkit.params import load_params
+from labkit.params import LoadParams, WorkloadParams, load_params
 from labkit.plan import make_plan
 
 ROOT = Path(__file__).parent.parent
@@ -14,7 +15,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PARAMS = sorted(set(re.findall(r"params/\w+\.yaml", README)))
 TARGETS = sorted(set(re.findall(r"(?:^|`)make ([a-z]+)\b", README, re.MULTILINE)))
-COMMANDS = sorted(set(re.findall(r"^\| `([a-z]+)\b", README, re.MULTILINE)))
+_TABLE = README.partition("## Command line")[2].partition("\n## ")[0]
+COMMANDS = sorted(set(re.findall(r"^\| `([a-z]+)\b", _TABLE, re.MULTILINE)))
+MODES = set(get_args(LoadParams.model_fields["mode"].annotation))
+KINDS = {get_args(kind)[1].tag for kind in get_args(get_args(WorkloadParams)[0])}
 
 
 def test_the_readme_names_something() -> None:
@@ -46,6 +50,13 @@ def test_its_commands_exist(command: str, capsys: pytest.CaptureFixture[str]) ->
         main([command, "--help"])
     assert exit_info.value.code == 0
     assert f"labkit {command}" in capsys.readouterr().out
+
+
+def test_its_traffic_is_all_there_is() -> None:
+    traffic = README.partition("## Traffic")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+`) \|", traffic, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == MODES | KINDS
 
 
 def test_its_links_and_notebooks_exist() -> None:
