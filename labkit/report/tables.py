@@ -24,7 +24,7 @@ COLUMNS: tuple[Column, ...] = (
     ("Output (tokens/s)", "output_throughput_tokens_per_s", words.number),
     ("Steady output (tokens/s)", "steady_output_throughput_tokens_per_s", words.number),
     ("Requests (1/s)", "request_throughput_per_s", words.number),
-    ("KV max", "kv_cache_usage.max", words.percent),
+    ("KV max (%)", "kv_cache_usage.max", lambda share: words.number(share * 100)),
     ("Waiting max", "num_requests_waiting.max", words.number),
 )
 SCHEDULED: tuple[Column, ...] = (
