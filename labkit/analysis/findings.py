@@ -26,6 +26,7 @@ from labkit.analysis.pool import (
     Group,
     groups,
     rank,
+    tell_doubt,
     tell_verdict,
     ties,
     variables,
@@ -54,20 +55,27 @@ def headline(summary: Summary) -> str:
     if not summary["points"]:
         return "No points were measured"
     pooled = [groups(summary, variable) for variable in variables(summary)]
-    lines = [_line(one) for one in pooled if rank(one, OUTPUT, highest=True)]
-    return "; ".join(lines) if lines else "No point is valid, so nothing can be concluded"
+    told = [_line(one) for one in pooled if rank(one, OUTPUT, highest=True)]
+    if not told:
+        return "No point is valid, so nothing can be concluded"
+    first, *others = sorted(told, key=lambda line: line.startswith("Can't tell"))
+    return "; ".join([first, *(other[0].lower() + other[1:] for other in others)])
 
 
 def _line(pooled: Sequence[Group]) -> str:
+    """Return what one sweep found: by throughput, or by latency where that says nothing."""
     ranked = rank(pooled, OUTPUT, highest=True)
     best, worst = ranked[0], ranked[-1]
     rate = words.per_second(best.mean(OUTPUT) or 0.0, "tokens")
+    doubt = tell_doubt(ranked)
     if len(ranked) == 1:
-        return f"{best.name} gives {rate} {tell_verdict([best])}"
-    if len(ties(ranked, OUTPUT)) == len(ranked) - 1:
-        return f"{tell_tie(ranked)} {tell_verdict(ranked)}"
-    told = f"{best.name} gives the most output: {rate}{times(worst, best)}"
-    return f"{told} {tell_verdict([best, worst])}"
+        return f"{best.name} gives {rate}{doubt}"
+    if len(ties(ranked, OUTPUT)) < len(ranked) - 1:
+        return f"{best.name} gives the most output: {rate}{times(worst, best)}{doubt}"
+    for found in latency(pooled):
+        if found.kind == "result":
+            return f"{words.short(best.variable)}: {found.title[0].lower()}{found.title[1:]}{doubt}"
+    return f"{tell_tie(ranked)}{doubt}"
 
 
 def _sweep(pooled: Sequence[Group], variable: str | None) -> list[Finding]:

@@ -105,6 +105,12 @@ def tell_verdict(pooled: Sequence[Group]) -> str:
     return "[SUSPECT]" if len(pooled) == 1 else f"[SUSPECT: {words.join(list(doubted))}]"
 
 
+def tell_doubt(pooled: Sequence[Group]) -> str:
+    """Return the verdict with a blank before it where it is a doubt, else nothing."""
+    verdict = tell_verdict(pooled)
+    return "" if verdict == "[VALID]" else f" {verdict}"
+
+
 def in_order(pooled: Sequence[Group]) -> list[Group]:
     """Return groups by ascending value where all are numbers, else as they come."""
     if all(isinstance(one.value, int | float) for one in pooled):

@@ -3,6 +3,7 @@
 It puts findings into HTML, escaped. It must not compute a number or judge one.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -62,7 +63,16 @@ def list_facts(run: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> I
     done = sum(point["status"] == "ok" for point in points)
     if done < run["num_points_planned"]:
         yield f"{done} of {run['num_points_planned']} points measured"
+    yield tell_verdicts(points)
     yield f"begun {run['started_at'][:16].replace('T', ' ')} UTC"
+
+
+def tell_verdicts(points: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many points may be believed: "7 points, all VALID", "5 VALID, 2 INVALID"."""
+    counts = Counter(str(point["validity"]) for point in points)
+    if len(counts) == 1 and len(points) > 1:
+        return f"{len(points)} points, all {next(iter(counts))}"
+    return ", ".join(f"{counts[name]} {name}" for name in sorted(counts, reverse=True))
 
 
 def spread_sweep(run: Mapping[str, Any], section: str) -> dict[str, Any]:

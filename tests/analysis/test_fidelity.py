@@ -87,8 +87,8 @@ def test_a_closed_loop_of_short_requests_may_lag_ten_milliseconds():
         ({"cpu_s": 12.0, "num_workers": 4}, None),  # many workers may use many cores
         ({"stall_s": {"max": 0.3, "p99": 0.0049, "n": 200}}, None),
         (
-            {"stall_s": {"max": 0.3, "p99": 0.0051, "n": 200}},
-            "the client's event loop stalled: P99 5.1 ms and 300 ms at worst",
+            {"stall_s": {"max": 0.3, "p99": 0.2, "n": 200}},
+            "the client's event loop stalled: P99 200 ms and 300 ms at worst",
         ),
         ({"stall_s": {"max": None, "p99": None, "n": 0}}, None),
         ({"stall_s": {"max": 0.3, "p99": 0.3, "n": 99}}, None),

@@ -23,7 +23,7 @@ SUMMARY = {
         "num_points_planned": 2,
         "started_at": "2026-01-02T03:04:05+00:00",
     },
-    "points": [{"status": "ok"}, {"status": "failed"}],
+    "points": [{"status": "ok", "validity": "VALID"}, {"status": "failed", "validity": "INVALID"}],
 }
 
 
@@ -33,7 +33,7 @@ def test_it_tells_what_was_measured_where() -> None:
     assert (
         "llamacpp with small.gguf \u00b7 A processor, no GPU sampled \u00b7 "
         "8 requests of 16 to 64 prompt and 32 completion tokens a point \u00b7 4 at a time \u00b7 "
-        "1 of 2 points measured \u00b7 begun 2026-01-02 03:04 UTC"
+        "1 of 2 points measured \u00b7 1 VALID, 1 INVALID \u00b7 begun 2026-01-02 03:04 UTC"
     ) in page
 
 
