@@ -18,6 +18,7 @@ from labkit.records import (
     read_jsonl,
     read_requests,
     replace_json,
+    set_aside,
 )
 
 
@@ -142,6 +143,31 @@ def test_a_run_that_is_held_is_running_until_its_holder_is_killed(tmp_path: Path
         holder.kill()
     run.settle()
     assert run.manifest()["status"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("status", "settled"), [("created", "interrupted"), ("completed", "completed")]
+)
+def test_a_notebook_that_nobody_makes_failed(tmp_path: Path, status: str, settled: str) -> None:
+    run = make_run(tmp_path / "run", status)
+    run.update_manifest(notebook={"name": "sweep.ipynb", "status": "running"})
+    with run.hold_notebook():
+        run.settle()
+        assert run.manifest()["notebook"]["status"] == "running"
+    run.settle()
+    assert run.manifest()["notebook"]["status"] == "failed"
+    assert run.manifest()["status"] == settled
+
+
+def test_what_is_set_aside_never_replaces_another(tmp_path: Path) -> None:
+    (tmp_path / "000-a-0.5-r0").mkdir()
+    (tmp_path / "000-a-0.5-r0.attempt2").mkdir()
+    set_aside(tmp_path / "000-a-0.5-r0")
+    set_aside(tmp_path / "000-a-0.5-r0")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "000-a-0.5-r0.attempt2",
+        "000-a-0.5-r0.attempt3",
+    ]
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from labkit.records.documents import read_json, replace_json
 from labkit.records.lines import read_jsonl, read_requests
 
 SCHEMA = 1
+UNTOLD = "the process that measured it ended before it could say how"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,26 @@ class RunFolder:
 
         Raises RecordsError if another process measures into this folder.
         """
-        with (self.path / ".lock").open("a") as file:
+        with self._lock(".lock", "measuring into it"):
+            yield
+
+    @contextlib.contextmanager
+    def hold_notebook(self) -> Iterator[None]:
+        """Hold the run's notebook for executing it; this does not keep others from measuring.
+
+        Raises RecordsError if another process executes it.
+        """
+        with self._lock(".notebook.lock", "making its notebook"):
+            yield
+
+    @contextlib.contextmanager
+    def _lock(self, name: str, doing: str) -> Iterator[None]:
+        with (self.path / name).open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise RecordsError(
-                    f"expected {self.path} to be free, found another process measuring into it; "
+                    f"expected {self.path} to be free, found another process {doing}; "
                     "wait for it or stop it"
                 ) from None
             yield
@@ -83,20 +98,28 @@ class RunFolder:
     def settle(self) -> None:
         """Make the status true where the process that measured ended without a word.
 
-        A run that says `running` while nobody holds it was interrupted, and so was its point.
+        A run that says `running` while nobody holds it was interrupted, and so was its point. A
+        notebook that says so failed, and a run that it was to measure never began.
         """
-        if self.manifest()["status"] != "running":
-            return
-        try:
-            with self.hold():
-                told = "the process that measured it ended before it could say how"
-                for entry in self.manifest()["plan"]:
-                    path = self.point_folder(entry["point_id"]) / "point.json"
-                    if path.is_file() and (point := read_json(path))["status"] == "running":
-                        replace_json(path, {**point, "status": "interrupted", "error": told})
-                self.update_manifest(status="interrupted", error=told)
-        except RecordsError:
-            return
+        with contextlib.suppress(RecordsError):
+            if self.manifest()["status"] == "running":
+                with self.hold():
+                    self._settle_points()
+                    self.update_manifest(status="interrupted", error=UNTOLD)
+        with contextlib.suppress(RecordsError):
+            manifest = self.manifest()
+            notebook = manifest.get("notebook") or {}
+            if manifest["status"] != "running" and notebook.get("status") == "running":
+                with self.hold_notebook():
+                    self.update_manifest(notebook={**notebook, "status": "failed"})
+                    if manifest["status"] == "created":
+                        self.update_manifest(status="interrupted", error=UNTOLD)
+
+    def _settle_points(self) -> None:
+        for entry in self.manifest()["plan"]:
+            path = self.point_folder(entry["point_id"]) / "point.json"
+            if path.is_file() and (point := read_json(path))["status"] == "running":
+                replace_json(path, {**point, "status": "interrupted", "error": UNTOLD})
 
     def point_folder(self, point_id: str) -> Path:
         """Return the folder of a point, which need not exist."""
@@ -163,6 +186,20 @@ def create_folder(reports: Path, name: str) -> Path:
             continue
         return path
     raise RecordsError(f"expected a free name for {reports / name}, found 999 taken; clear reports")
+
+
+def set_aside(path: Path) -> None:
+    """Rename a file or folder that is there to the first free `.attemptN` above the highest.
+
+    `sweep.ipynb` becomes `sweep.attempt1.ipynb`; of a folder's name nothing is a suffix.
+    """
+    if not path.exists():
+        return
+    suffix = "" if path.is_dir() else path.suffix
+    stem = path.name.removesuffix(suffix)
+    named = re.compile(rf"{re.escape(stem)}\.attempt(\d+){re.escape(suffix)}")
+    taken = [int(found[1]) for one in path.parent.iterdir() if (found := named.fullmatch(one.name))]
+    path.rename(path.with_name(f"{stem}.attempt{max(taken, default=0) + 1}{suffix}"))
 
 
 def list_runs(reports: Path) -> list[RunFolder]:
