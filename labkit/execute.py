@@ -21,7 +21,8 @@ import psutil
 from jupyter_core.utils import ensure_event_loop
 from traitlets.config import Config
 
-from labkit.errors import NotebookError, ParamsError
+from labkit import errors
+from labkit.errors import LabkitError, NotebookError, ParamsError
 from labkit.params import name_nearest
 
 INTERRUPT_GRACE_S = 20.0
@@ -41,7 +42,8 @@ def execute_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]
     """Run a notebook with these parameters in a kernel of its own and keep what it showed.
 
     Raises ParamsError for a parameter that the notebook lacks, NotebookError if a cell fails or
-    the kernel dies; the output then holds what was there until then.
+    the kernel dies, and the error itself where labkit raised it in a cell; the output then holds
+    what was there until then.
     """
     import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -67,6 +69,9 @@ def execute_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]
             )
             _run_interruptibly(task)
     except PapermillExecutionError as error:
+        kind = getattr(errors, error.ename, None)
+        if isinstance(kind, type) and issubclass(kind, LabkitError):
+            raise kind(error.evalue) from None
         raise NotebookError(
             f"expected every cell of {notebook.name} to run, found in cell {error.cell_index}: "
             f"{error.ename}: {' '.join(str(error.evalue).split())}"

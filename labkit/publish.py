@@ -52,7 +52,8 @@ def make_notebook(run: RunFolder, *, measuring: bool) -> Path:
 
 
 def write_report(run: RunFolder, *, fresh: bool = False) -> Path:
-    """Write report.html from the executed notebook, which is made first where there is none.
+    """Write report.html from the executed notebook, which is made first where there is none
+    that can be read.
 
     Nothing is measured. Raises RecordsError if nothing was recorded yet.
     """
@@ -61,7 +62,17 @@ def write_report(run: RunFolder, *, fresh: bool = False) -> Path:
     notebook = run.path / f"{NOTEBOOK}.ipynb"
     if manifest["status"] == "running":
         raise RecordsError(f"expected a run that has ended at {run.path}, found it still running")
-    if fresh or told.get("status") != "completed" or not notebook.exists():
+    if fresh or told.get("status") != "completed" or not _is_notebook(notebook):
         notebook = make_notebook(run, measuring=False)
     export_report(notebook, run.report_path, title=f"labkit: {manifest['name']}")
     return run.report_path
+
+
+def _is_notebook(path: Path) -> bool:
+    import nbformat
+
+    try:
+        nbformat.read(path, as_version=4)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError):
+        return False
+    return True

@@ -11,7 +11,7 @@ import nbformat
 import psutil
 import pytest
 
-from labkit.errors import NotebookError, ParamsError
+from labkit.errors import NotebookError, ParamsError, RecordsError
 from labkit.execute import execute_notebook, find_notebook
 
 ROOT = Path(__file__).parent.parent
@@ -49,6 +49,13 @@ def test_a_failing_cell_is_told_and_what_it_showed_is_kept(tmp_path: Path) -> No
     with pytest.raises(NotebookError, match="ZeroDivisionError: division by zero"):
         execute_notebook(notebook, tmp_path / "out{}.ipynb", {})
     assert "before" in (tmp_path / "out{}.ipynb").read_text()
+
+
+def test_an_error_of_labkit_stays_what_it_is(tmp_path: Path) -> None:
+    source = "from labkit.errors import RecordsError\nraise RecordsError('expected one')"
+    notebook = write_notebook(tmp_path / "in.ipynb", source)
+    with pytest.raises(RecordsError, match=r"^expected one$"):
+        execute_notebook(notebook, tmp_path / "out.ipynb", {})
 
 
 def test_a_killed_kernel_is_an_error(tmp_path: Path) -> None:

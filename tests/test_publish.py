@@ -82,3 +82,16 @@ def test_a_run_whose_name_begins_with_a_tilde_is_no_home(
 def test_two_do_not_make_one_notebook(run: RunFolder) -> None:
     with run.hold_notebook(), pytest.raises(RecordsError, match="making its notebook"):
         make_notebook(run, measuring=False)
+
+
+def test_a_notebook_that_cannot_be_read_is_made_afresh(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Path] = []
+    monkeypatch.setattr(publish, "export_report", lambda path, *_, **__: shown.append(path))
+    given = end_with(monkeypatch, None)
+    run.update_manifest(notebook={"name": "sweep.ipynb", "status": "completed"}, status="completed")
+    (run.path / "sweep.ipynb").write_text("{")
+    publish.write_report(run)
+    assert [one["measuring"] for one in given] == [False]
+    assert shown == [run.path / "sweep.ipynb"]

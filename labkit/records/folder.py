@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 from labkit.errors import RecordsError
+from labkit.records.check import check_manifest, check_point
 from labkit.records.documents import read_json, replace_json
 from labkit.records.lines import read_jsonl, read_requests
 
@@ -52,14 +53,16 @@ class RunFolder:
             raise RecordsError(
                 f"expected a run folder at {path}, found no manifest.json; `labkit list` names runs"
             )
-        schema = run.manifest().get("schema")
+        manifest = read_json(run.manifest_path)
+        schema = manifest.get("schema")
         if schema != SCHEMA:
             raise RecordsError(f"expected schema {SCHEMA} in {run.manifest_path}, found {schema!r}")
+        check_manifest(manifest, run.manifest_path, whole=True)
         return run
 
     def manifest(self) -> dict[str, Any]:
-        """Return manifest.json as it stands."""
-        return read_json(self.manifest_path)
+        """Return manifest.json as it stands. Raises RecordsError if it is damaged."""
+        return check_manifest(read_json(self.manifest_path), self.manifest_path)
 
     def update_manifest(self, **changes: Any) -> None:
         """Replace the named keys of manifest.json."""
@@ -117,8 +120,9 @@ class RunFolder:
 
     def _settle_points(self) -> None:
         for entry in self.manifest()["plan"]:
-            path = self.point_folder(entry["point_id"]) / "point.json"
-            if path.is_file() and (point := read_json(path))["status"] == "running":
+            point = self._document(entry["point_id"])
+            if point is not None and point["status"] == "running":
+                path = self.point_folder(entry["point_id"]) / "point.json"
                 replace_json(path, {**point, "status": "interrupted", "error": UNTOLD})
 
     def point_folder(self, point_id: str) -> Path:
@@ -127,16 +131,25 @@ class RunFolder:
 
     def point(self, point_id: str) -> PointRecords | None:
         """Return what was recorded of a point, None if it was never begun."""
-        folder = self.point_folder(point_id)
-        if not (folder / "point.json").is_file():
+        folder, document = self.point_folder(point_id), self._document(point_id)
+        if document is None:
             return None
         return PointRecords(
             point_id,
-            read_json(folder / "point.json"),
+            document,
             read_requests(folder / "requests.jsonl"),
             read_jsonl(folder / "samples.jsonl"),
             **self._headroom(),
         )
+
+    def is_measured(self, point_id: str) -> bool:
+        """Return whether a point ended well; only its document is read, which is quick."""
+        document = self._document(point_id)
+        return document is not None and document["status"] == "ok"
+
+    def _document(self, point_id: str) -> dict[str, Any] | None:
+        path = self.point_folder(point_id) / "point.json"
+        return check_point(read_json(path), path) if path.is_file() else None
 
     def _headroom(self) -> dict[str, Any]:
         manifest = self.manifest() if self.manifest_path.is_file() else {}
