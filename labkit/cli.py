@@ -21,9 +21,12 @@ from labkit.records import RunFolder, list_runs
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 good, 1 something failed, 2 a wrong request."""
+    _open_missing_streams()
     parser = _make_parser()
     chosen = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores it
+        signal.signal(signal.SIGHUP, _interrupt)
     # jsonschema, which nbformat imports, builds a grammar if it finds this package. That takes
     # seconds, and no notebook asks for the format it is for.
     sys.modules.setdefault("rfc3987_syntax", ModuleType("rfc3987_syntax"))
@@ -49,6 +52,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _open_missing_streams() -> None:
+    """Open the null device where stdin, stdout or stderr is closed.
+
+    Else the next files that are opened take their numbers, and children write into these.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
@@ -68,7 +84,7 @@ def _make_parser() -> argparse.ArgumentParser:
         return command
 
     run = add("run", _run, "measure every point of a params file and write the report")
-    run.add_argument("params", type=Path, metavar="PARAMS.yaml")
+    run.add_argument("params", metavar="PARAMS.yaml")
     run.add_argument("--set", action="append", default=[], metavar="a.b=VALUE", dest="overrides")
     run.add_argument("--reports", type=Path, help="where run folders go; default: reports")
     run.add_argument("--resume", type=Path, metavar="RUN_DIR", help="measure what it lacks")
@@ -95,7 +111,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from labkit.run import check_request, create_run
     from labkit.workbook import find_home, find_place
 
-    params = load_params(find_place(str(chosen.params)), chosen.overrides)
+    params = load_params(find_place(chosen.params), chosen.overrides)
     reports = chosen.reports or find_home() / "reports"
     if chosen.resume is not None:
         run = RunFolder.open(chosen.resume)

@@ -8,7 +8,9 @@ not know what a notebook measures.
 import contextlib
 import functools
 import logging
+import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -19,10 +21,12 @@ import psutil
 from jupyter_core.utils import ensure_event_loop
 from traitlets.config import Config
 
-from labkit.errors import NotebookError, ParamsError
+from labkit import errors
+from labkit.errors import LabkitError, NotebookError, ParamsError
 from labkit.params import name_nearest
 
 INTERRUPT_GRACE_S = 20.0
+MAX_PLACE_BYTES = 80
 
 
 def find_notebook(name: str) -> Path:
@@ -38,7 +42,8 @@ def execute_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]
     """Run a notebook with these parameters in a kernel of its own and keep what it showed.
 
     Raises ParamsError for a parameter that the notebook lacks, NotebookError if a cell fails or
-    the kernel dies; the output then holds what was there until then.
+    the kernel dies, and the error itself where labkit raised it in a cell; the output then holds
+    what was there until then.
     """
     import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -50,29 +55,47 @@ def execute_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]
             raise ParamsError(f"{name} is not a parameter of {notebook.name}"
                               f"{name_nearest(name, known)}")  # fmt: skip
     document = nbformat.read(notebook, as_version=4)
-    task = functools.partial(
-        papermill.execute_notebook,
-        document,
-        str(output).replace("{", "{{").replace("}", "}}"),
-        parameters=dict(parameters),
-        kernel_name="python3",
-        progress_bar=False,
-        coalesce_streams=True,
-        config=Config({"KernelManager": {"transport": "ipc"}}),
-    )
     try:
-        with _quiet():
+        with _quiet(), _make_sockets() as sockets:
+            task = functools.partial(
+                papermill.execute_notebook,
+                document,
+                str(output).replace("{", "{{").replace("}", "}}"),
+                parameters=dict(parameters),
+                kernel_name="python3",
+                progress_bar=False,
+                coalesce_streams=True,
+                config=Config({"KernelManager": {"transport": "ipc", "ip": sockets}}),
+            )
             _run_interruptibly(task)
     except PapermillExecutionError as error:
+        kind = getattr(errors, error.ename, None)
+        if isinstance(kind, type) and issubclass(kind, LabkitError):
+            raise kind(error.evalue) from None
         raise NotebookError(
             f"expected every cell of {notebook.name} to run, found in cell {error.cell_index}: "
             f"{error.ename}: {' '.join(str(error.evalue).split())}"
         ) from None
-    except (DeadKernelError, CellTimeoutError, RuntimeError) as error:
+    except (DeadKernelError, CellTimeoutError, RuntimeError, ValueError, OSError) as error:
         told = " ".join(str(error).split()) or type(error).__name__
         raise NotebookError(
             f"expected the kernel of {notebook.name} to live to the end, found: {told}"
         ) from None
+
+
+@contextlib.contextmanager
+def _make_sockets() -> Iterator[str]:
+    """Yield where one kernel's sockets go: a folder of its own, as no two kernels may share them.
+
+    The path of a socket may have some hundred bytes only, so a long TMPDIR is passed over.
+    """
+    place = tempfile.gettempdir()
+    with tempfile.TemporaryDirectory(
+        prefix="labkit-",
+        dir=place if len(os.fsencode(place)) < MAX_PLACE_BYTES else "/tmp",
+        ignore_cleanup_errors=True,
+    ) as folder:
+        yield f"{folder}/k"
 
 
 def _run_interruptibly(task: Callable[[], object]) -> None:

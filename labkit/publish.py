@@ -6,10 +6,11 @@ kernel died. This module must not know how anything is measured or drawn.
 
 import os
 from pathlib import Path
+from typing import Any
 
 from labkit.errors import RecordsError
 from labkit.execute import execute_notebook, find_notebook
-from labkit.records import RunFolder
+from labkit.records import RunFolder, set_aside
 from labkit.report.export import export_report
 
 NOTEBOOK = "sweep"
@@ -18,26 +19,41 @@ NOTEBOOK = "sweep"
 def make_notebook(run: RunFolder, *, measuring: bool) -> Path:
     """Execute the notebook of a run, which measures what is missing if told so, and return it.
 
-    An earlier notebook is kept beside it. Whatever ends this, the manifest is true afterwards.
+    An earlier notebook is kept beside it. Whatever ends this, the manifest is true afterwards: also
+    of a run whose notebook ended before it began to measure.
     """
     output = run.path / f"{NOTEBOOK}.ipynb"
-    if output.exists():
-        count = 1 + sum(1 for _ in run.path.glob(f"{NOTEBOOK}.attempt*.ipynb"))
-        output.rename(run.path / f"{NOTEBOOK}.attempt{count}.ipynb")
-    run.update_manifest(notebook={"name": output.name, "status": "running"})
-    parameters = {"run_dir": os.path.relpath(run.path), "measuring": measuring}
-    status = "failed"
-    try:
-        execute_notebook(find_notebook(NOTEBOOK), output, parameters)
-        status = "completed"
-    finally:
-        run.settle()
-        run.update_manifest(notebook={"name": output.name, "status": status})
+    with run.hold_notebook():
+        set_aside(output)
+        run.update_manifest(notebook={"name": output.name, "status": "running"})
+        where = os.path.relpath(run.path)
+        if where.startswith("~"):  # which would be taken for somebody's home
+            where = f"./{where}"
+        parameters = {"run_dir": where, "measuring": measuring}
+        changes: dict[str, Any] = {}
+        status = "failed"
+        try:
+            execute_notebook(find_notebook(NOTEBOOK), output, parameters)
+            status = "completed"
+        except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt)
+            told = "interrupted from the keyboard" if stopped else " ".join(str(error).split())
+            changes = {
+                "status": "interrupted" if stopped else "failed",
+                "error": told or type(error).__name__,
+            }
+            raise
+        finally:
+            run.settle()
+            if not measuring or run.manifest()["status"] != "created":
+                changes = {}
+            run.update_manifest(notebook={"name": output.name, "status": status}, **changes)
     return output
 
 
 def write_report(run: RunFolder, *, fresh: bool = False) -> Path:
-    """Write report.html from the executed notebook, which is made first where there is none.
+    """Write report.html from the executed notebook, which is made first where there is none
+    that can be read.
 
     Nothing is measured. Raises RecordsError if nothing was recorded yet.
     """
@@ -46,7 +62,17 @@ def write_report(run: RunFolder, *, fresh: bool = False) -> Path:
     notebook = run.path / f"{NOTEBOOK}.ipynb"
     if manifest["status"] == "running":
         raise RecordsError(f"expected a run that has ended at {run.path}, found it still running")
-    if fresh or told.get("status") != "completed" or not notebook.exists():
+    if fresh or told.get("status") != "completed" or not _is_notebook(notebook):
         notebook = make_notebook(run, measuring=False)
     export_report(notebook, run.report_path, title=f"labkit: {manifest['name']}")
     return run.report_path
+
+
+def _is_notebook(path: Path) -> bool:
+    import nbformat
+
+    try:
+        nbformat.read(path, as_version=4)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError):
+        return False
+    return True

@@ -23,7 +23,7 @@ from labkit.environment import describe_environment
 from labkit.errors import LabkitError, ParamsError
 from labkit.params import EngineParams, Params, load_params
 from labkit.plan import Point, make_plan
-from labkit.records import SCHEMA, RunFolder, create_folder, replace_json, replace_text
+from labkit.records import SCHEMA, RunFolder, create_folder, replace_json, replace_text, set_aside
 from labkit.telemetry.gpu import describe_gpus
 from labkit.telemetry.sampler import Sampler, open_sources
 from labkit.workload import check_workload, fingerprint, generate, imitate
@@ -116,7 +116,7 @@ def measure(run: RunFolder, on_event: OnEvent, running: Running | None = None) -
         try:
             _measure_points(run, params, missing, on_event, running)
         except BaseException as error:
-            stopped = isinstance(error, KeyboardInterrupt)
+            stopped = not isinstance(error, Exception)
             _end(run, "interrupted" if stopped else "failed", _tell(error))
             raise
         _end(run, "completed", None)
@@ -145,7 +145,7 @@ def _measure_points(
                 facts["engine_log"] = os.path.relpath(held.log, run.path)
                 _measure_point(params, point, held.engine, client, folder, facts, emit)
                 facts["status"] = "ok"
-            except LabkitError as error:
+            except Exception as error:  # whatever it is, the next point may still be measured
                 facts |= {"status": "failed", "error": _tell(error)}
                 stack.close()
                 held = None
@@ -228,9 +228,7 @@ def _measure_point(
 
 def _begin(run: RunFolder, point: Point) -> Path:
     folder = run.point_folder(point.point_id)
-    if folder.exists():
-        count = 1 + sum(1 for _ in folder.parent.glob(f"{folder.name}.attempt*"))
-        folder.rename(folder.with_name(f"{folder.name}.attempt{count}"))
+    set_aside(folder)
     folder.mkdir(parents=True)
     return folder
 

@@ -183,8 +183,16 @@ def find_home(start: Path | None = None) -> Path:
 
 
 def find_place(text: str) -> Path:
-    """Return a path as given from here or, if nothing is there, from the home folder."""
-    path = Path(text).expanduser()
+    """Return a path as given from here or, if nothing is there, from the home folder.
+
+    A leading ~ is somebody's home; raises ParamsError if there is no such user.
+    """
+    try:
+        path = Path(text).expanduser() if text.startswith("~") else Path(text)
+    except RuntimeError:
+        raise ParamsError(
+            f"expected a path, found {text}, and no such user; write ./{text} for a file here"
+        ) from None
     return path if path.is_absolute() or path.exists() else find_home() / path
 
 

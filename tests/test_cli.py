@@ -92,3 +92,23 @@ def test_help_needs_no_heavy_import() -> None:
         "raise SystemExit(bool(heavy & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_obstacle(params: Path, closed: str) -> None:
+    code = (
+        "import os, subprocess, sys\nfrom labkit.cli import main\nmain(['list'])\n"
+        "assert None not in (sys.stdin, sys.stdout, sys.stderr)\n"
+        "raise SystemExit(subprocess.call([sys.executable, '-c', "
+        "'import os; [os.fstat(n) for n in range(3)]']))"
+    )
+    command = ["bash", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code]
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.parametrize("path", ["~nouser/small.yaml", "small\0.yaml"])
+def test_a_path_that_cannot_be(params: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
+    assert main(["run", path]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("labkit: expected a")
+    assert error.count("\n") == 1

@@ -11,8 +11,10 @@ import nbformat
 import psutil
 import pytest
 
-from labkit.errors import NotebookError, ParamsError
+from labkit.errors import NotebookError, ParamsError, RecordsError
 from labkit.execute import execute_notebook, find_notebook
+
+ROOT = Path(__file__).parent.parent
 
 
 def write_notebook(path: Path, source: str) -> Path:
@@ -49,10 +51,43 @@ def test_a_failing_cell_is_told_and_what_it_showed_is_kept(tmp_path: Path) -> No
     assert "before" in (tmp_path / "out{}.ipynb").read_text()
 
 
+def test_an_error_of_labkit_stays_what_it_is(tmp_path: Path) -> None:
+    source = "from labkit.errors import RecordsError\nraise RecordsError('expected one')"
+    notebook = write_notebook(tmp_path / "in.ipynb", source)
+    with pytest.raises(RecordsError, match=r"^expected one$"):
+        execute_notebook(notebook, tmp_path / "out.ipynb", {})
+
+
 def test_a_killed_kernel_is_an_error(tmp_path: Path) -> None:
     notebook = write_notebook(tmp_path / "in.ipynb", "import os; os.kill(os.getpid(), 9)")
     with pytest.raises(NotebookError, match="to live to the end"):
         execute_notebook(notebook, tmp_path / "out.ipynb", {})
+
+
+def test_two_notebooks_run_at_once_in_one_folder_and_leave_nothing_in_it(
+    tmp_path: Path,
+) -> None:
+    here, there, temporary = tmp_path / "here", tmp_path / "there", tmp_path / "t"
+    for folder in (here, there, temporary):
+        folder.mkdir()
+    meeting = there / "fifo"
+    os.mkfifo(meeting)
+    notebooks = [
+        write_notebook(there / f"{number}.ipynb", f"print('met', open({str(meeting)!r}, {mode!r}))")
+        for number, mode in enumerate("rw")
+    ]
+    here.chmod(0o500)
+    command = [sys.executable, "-c", INTERRUPTED]
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
+    outputs = [there / f"out{number}.ipynb" for number in range(2)]
+    runs = [
+        subprocess.Popen([*command, str(notebook), str(output)], cwd=here, env=environment)
+        for notebook, output in zip(notebooks, outputs, strict=True)
+    ]
+    assert [run.wait(timeout=120) for run in runs] == [0, 0]
+    assert ["met <_io" in output.read_text() for output in outputs] == [True, True]
+    assert list(here.iterdir()) == []
+    assert list(temporary.glob("labkit-*")) == []
 
 
 INTERRUPTED = """

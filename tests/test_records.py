@@ -18,6 +18,7 @@ from labkit.records import (
     read_jsonl,
     read_requests,
     replace_json,
+    set_aside,
 )
 
 
@@ -83,7 +84,7 @@ def test_points_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     for point_id in ("001-b", "000-a"):
         run.point_folder(point_id).mkdir(parents=True)
-        replace_json(run.point_folder(point_id) / "point.json", {"point_id": point_id})
+        replace_json(run.point_folder(point_id) / "point.json", {"status": "ok"})
     assert [records.point_id for records in run.points()] == ["000-a", "001-b"]
 
 
@@ -144,9 +145,88 @@ def test_a_run_that_is_held_is_running_until_its_holder_is_killed(tmp_path: Path
     assert run.manifest()["status"] == "interrupted"
 
 
+@pytest.mark.parametrize(
+    ("status", "settled"), [("created", "interrupted"), ("completed", "completed")]
+)
+def test_a_notebook_that_nobody_makes_failed(tmp_path: Path, status: str, settled: str) -> None:
+    run = make_run(tmp_path / "run", status)
+    run.update_manifest(notebook={"name": "sweep.ipynb", "status": "running"})
+    with run.hold_notebook():
+        run.settle()
+        assert run.manifest()["notebook"]["status"] == "running"
+    run.settle()
+    assert run.manifest()["notebook"]["status"] == "failed"
+    assert run.manifest()["status"] == settled
+
+
+def test_what_is_set_aside_never_replaces_another(tmp_path: Path) -> None:
+    (tmp_path / "000-a-0.5-r0").mkdir()
+    (tmp_path / "000-a-0.5-r0.attempt2").mkdir()
+    set_aside(tmp_path / "000-a-0.5-r0")
+    set_aside(tmp_path / "000-a-0.5-r0")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "000-a-0.5-r0.attempt2",
+        "000-a-0.5-r0.attempt3",
+    ]
+
+
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RecordsError, match=r"no manifest\.json"):
         RunFolder.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        ({}, "expected schema 1"),
+        ({"schema": 1}, "expected status"),
+        ({"schema": 1, "status": "ok", "plan": 3}, "expected plan to be a list"),
+        ({"schema": 1, "status": "ok", "plan": [3]}, "expected "),
+        ({"schema": 1, "status": "ok", "plan": []}, "expected name"),
+    ],
+)
+def test_a_damaged_manifest_is_named(
+    tmp_path: Path, manifest: dict[str, object], told: str
+) -> None:
+    replace_json(tmp_path / "manifest.json", manifest)
+    with pytest.raises(RecordsError, match=r"manifest\.json") as caught:
+        RunFolder.open(tmp_path)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("document", ["{}", '{"status": 3}', '{"status": "ok", "load": []}', "["])
+def test_a_damaged_point_is_named(tmp_path: Path, document: str) -> None:
+    run = make_run(tmp_path / "run", "completed")
+    run.point_folder("000-a").mkdir(parents=True)
+    (run.point_folder("000-a") / "point.json").write_text(document)
+    with pytest.raises(RecordsError, match=r"000-a/point\.json"):
+        run.points()[0]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"sent_at_s": "soon"},
+        {"status": None},
+        {"chunk_at_s": 3},
+        {"chunk_at_s": [1, "2"]},
+        {"chunk_at_s": [10**400]},
+        {"prompt_tokens": [3]},
+        {"completion_tokens": True},
+    ],
+)
+def test_a_damaged_row_is_named_with_its_line(tmp_path: Path, row: dict[str, object]) -> None:
+    path = tmp_path / "requests.jsonl"
+    path.write_text('{"sent_at_s": 1}\ntorn\n' + json.dumps(row))
+    with pytest.raises(RecordsError, match=r"requests\.jsonl line 3"):
+        read_requests(path)
+
+
+def test_a_damaged_sample_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"source": "host", "at_s": {}}')
+    with pytest.raises(RecordsError, match=r"at_s to be a number or null in .* line 1"):
+        read_jsonl(path)
 
 
 def test_runs_are_listed_oldest_first(tmp_path: Path) -> None:

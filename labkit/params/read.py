@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from labkit.errors import ParamsError
+from labkit.params.document import read_yaml
 from labkit.params.experiment import Params, SweepParams
-from labkit.params.length import DISTRIBUTION, NUMBER, Distribution
+from labkit.params.length import DISTRIBUTION, Distribution
 from labkit.params.workload import WORKLOADS
 
 
@@ -21,12 +21,14 @@ def load_params(path: Path, overrides: Sequence[str] = ()) -> Params:
     a wrong type, or values that do not go together.
     """
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ParamsError(f"expected a params file at {path}, found: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        told = " ".join(str(error).split())
-        raise ParamsError(f"expected YAML in {path}, found: {told}") from None
+    except UnicodeDecodeError as error:
+        raise ParamsError(f"expected YAML in {path}, found: {error}") from None
+    except ValueError:
+        raise ParamsError(f"expected a path of a params file, found {str(path)!r}") from None
+    data = read_yaml(text, f"in {path}")
     if not isinstance(data, dict):
         raise ParamsError(f"expected sections such as engine: and sweep: in {path}, found none")
     for override in overrides:
@@ -39,8 +41,10 @@ def parse_params(data: dict[str, Any], *, source: str = "params") -> Params:
     try:
         return Params.model_validate(data)
     except ValidationError as error:
-        told = "; ".join(dict.fromkeys(_explain(dict(one)) for one in error.errors()))
+        told = "; ".join(dict.fromkeys(_explain(dict(one), data) for one in error.errors()))
         raise ParamsError(f"{source}: {told}") from None
+    except (ValueError, RecursionError) as error:  # of data that can't be dumped or never end
+        raise ParamsError(f"{source}: expected plain values, found: {error}") from None
 
 
 def list_paths(section: type[BaseModel] = Params, prefix: str = "") -> Iterator[str]:
@@ -64,10 +68,7 @@ def _override(data: dict[str, Any], override: str) -> None:
     path, equals, text = override.partition("=")
     if not equals or not path.strip():
         raise ParamsError(f"expected an override such as engine.max_num_seqs=8, found {override!r}")
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ParamsError(f"expected a YAML value after {path}=, found {text!r}") from None
+    value = read_yaml(text, f"after {path}=")
     *parents, last = path.strip().split(".")
     place: Any = data
     for key in parents:
@@ -87,11 +88,11 @@ def _item(place: Any, key: str, path: str) -> Any:
     raise ParamsError(f"expected a place in the params for {path}, found none at {key!r}")
 
 
-def _explain(error: dict[str, Any]) -> str:
+def _explain(error: dict[str, Any], data: dict[str, Any]) -> str:
     steps = [str(step) for step in error["loc"]]
     kind = steps.pop(1) if steps[0:1] == ["workload"] and len(steps) > 1 else None
     known = _siblings(steps[:-1], kind)
-    steps = [step for step in steps if step not in (NUMBER, DISTRIBUTION)]
+    steps = list(_keep_places(error, data))
     where = ".".join(steps)
     if error["type"] == "extra_forbidden":
         if kind is None or len(steps) != 2:
@@ -109,6 +110,18 @@ def _explain(error: dict[str, Any]) -> str:
     found = error.get("input")
     tail = "" if isinstance(found, dict) else f", found {found!r}"
     return f"{where or 'params'}: {message[0].lower()}{message[1:]}{tail}"
+
+
+def _keep_places(error: dict[str, Any], data: Any) -> Iterator[str]:
+    """Yield the steps that are places in the params, without what pydantic calls its own parts."""
+    for number, step in enumerate(error["loc"], start=1):
+        if (isinstance(data, dict) and step in data) or (
+            isinstance(data, list) and step in range(len(data))
+        ):
+            data = data[step]
+            yield str(step)
+        elif error["type"] == "missing" and number == len(error["loc"]):
+            yield str(step)
 
 
 def _siblings(steps: list[str], kind: str | None) -> list[str]:

@@ -11,6 +11,7 @@ from labkit.records.folder import (
     RunFolder,
     create_folder,
     list_runs,
+    set_aside,
 )
 from labkit.records.lines import JsonlWriter, end_torn_line, read_jsonl, read_requests
 
@@ -27,4 +28,5 @@ __all__ = [
     "read_requests",
     "replace_json",
     "replace_text",
+    "set_aside",
 ]

@@ -39,7 +39,7 @@ def read_json(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RecordsError(f"expected {path}, found: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordsError(f"expected JSON in {path}, found: {error}") from None
     if not isinstance(document, dict):
         raise RecordsError(f"expected a JSON object in {path}, found {type(document).__name__}")

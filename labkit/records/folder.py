@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 from labkit.errors import RecordsError
+from labkit.records.check import check_manifest, check_point
 from labkit.records.documents import read_json, replace_json
 from labkit.records.lines import read_jsonl, read_requests
 
 SCHEMA = 1
+UNTOLD = "the process that measured it ended before it could say how"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,16 @@ class RunFolder:
             raise RecordsError(
                 f"expected a run folder at {path}, found no manifest.json; `labkit list` names runs"
             )
-        schema = run.manifest().get("schema")
+        manifest = read_json(run.manifest_path)
+        schema = manifest.get("schema")
         if schema != SCHEMA:
             raise RecordsError(f"expected schema {SCHEMA} in {run.manifest_path}, found {schema!r}")
+        check_manifest(manifest, run.manifest_path, whole=True)
         return run
 
     def manifest(self) -> dict[str, Any]:
-        """Return manifest.json as it stands."""
-        return read_json(self.manifest_path)
+        """Return manifest.json as it stands. Raises RecordsError if it is damaged."""
+        return check_manifest(read_json(self.manifest_path), self.manifest_path)
 
     def update_manifest(self, **changes: Any) -> None:
         """Replace the named keys of manifest.json."""
@@ -70,12 +74,26 @@ class RunFolder:
 
         Raises RecordsError if another process measures into this folder.
         """
-        with (self.path / ".lock").open("a") as file:
+        with self._lock(".lock", "measuring into it"):
+            yield
+
+    @contextlib.contextmanager
+    def hold_notebook(self) -> Iterator[None]:
+        """Hold the run's notebook for executing it; this does not keep others from measuring.
+
+        Raises RecordsError if another process executes it.
+        """
+        with self._lock(".notebook.lock", "making its notebook"):
+            yield
+
+    @contextlib.contextmanager
+    def _lock(self, name: str, doing: str) -> Iterator[None]:
+        with (self.path / name).open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise RecordsError(
-                    f"expected {self.path} to be free, found another process measuring into it; "
+                    f"expected {self.path} to be free, found another process {doing}; "
                     "wait for it or stop it"
                 ) from None
             yield
@@ -83,20 +101,29 @@ class RunFolder:
     def settle(self) -> None:
         """Make the status true where the process that measured ended without a word.
 
-        A run that says `running` while nobody holds it was interrupted, and so was its point.
+        A run that says `running` while nobody holds it was interrupted, and so was its point. A
+        notebook that says so failed, and a run that it was to measure never began.
         """
-        if self.manifest()["status"] != "running":
-            return
-        try:
-            with self.hold():
-                told = "the process that measured it ended before it could say how"
-                for entry in self.manifest()["plan"]:
-                    path = self.point_folder(entry["point_id"]) / "point.json"
-                    if path.is_file() and (point := read_json(path))["status"] == "running":
-                        replace_json(path, {**point, "status": "interrupted", "error": told})
-                self.update_manifest(status="interrupted", error=told)
-        except RecordsError:
-            return
+        with contextlib.suppress(RecordsError):
+            if self.manifest()["status"] == "running":
+                with self.hold():
+                    self._settle_points()
+                    self.update_manifest(status="interrupted", error=UNTOLD)
+        with contextlib.suppress(RecordsError):
+            manifest = self.manifest()
+            notebook = manifest.get("notebook") or {}
+            if manifest["status"] != "running" and notebook.get("status") == "running":
+                with self.hold_notebook():
+                    self.update_manifest(notebook={**notebook, "status": "failed"})
+                    if manifest["status"] == "created":
+                        self.update_manifest(status="interrupted", error=UNTOLD)
+
+    def _settle_points(self) -> None:
+        for entry in self.manifest()["plan"]:
+            point = self._document(entry["point_id"])
+            if point is not None and point["status"] == "running":
+                path = self.point_folder(entry["point_id"]) / "point.json"
+                replace_json(path, {**point, "status": "interrupted", "error": UNTOLD})
 
     def point_folder(self, point_id: str) -> Path:
         """Return the folder of a point, which need not exist."""
@@ -104,16 +131,25 @@ class RunFolder:
 
     def point(self, point_id: str) -> PointRecords | None:
         """Return what was recorded of a point, None if it was never begun."""
-        folder = self.point_folder(point_id)
-        if not (folder / "point.json").is_file():
+        folder, document = self.point_folder(point_id), self._document(point_id)
+        if document is None:
             return None
         return PointRecords(
             point_id,
-            read_json(folder / "point.json"),
+            document,
             read_requests(folder / "requests.jsonl"),
             read_jsonl(folder / "samples.jsonl"),
             **self._headroom(),
         )
+
+    def is_measured(self, point_id: str) -> bool:
+        """Return whether a point ended well; only its document is read, which is quick."""
+        document = self._document(point_id)
+        return document is not None and document["status"] == "ok"
+
+    def _document(self, point_id: str) -> dict[str, Any] | None:
+        path = self.point_folder(point_id) / "point.json"
+        return check_point(read_json(path), path) if path.is_file() else None
 
     def _headroom(self) -> dict[str, Any]:
         manifest = self.manifest() if self.manifest_path.is_file() else {}
@@ -163,6 +199,20 @@ def create_folder(reports: Path, name: str) -> Path:
             continue
         return path
     raise RecordsError(f"expected a free name for {reports / name}, found 999 taken; clear reports")
+
+
+def set_aside(path: Path) -> None:
+    """Rename a file or folder that is there to the first free `.attemptN` above the highest.
+
+    `sweep.ipynb` becomes `sweep.attempt1.ipynb`; of a folder's name nothing is a suffix.
+    """
+    if not path.exists():
+        return
+    suffix = "" if path.is_dir() else path.suffix
+    stem = path.name.removesuffix(suffix)
+    named = re.compile(rf"{re.escape(stem)}\.attempt(\d+){re.escape(suffix)}")
+    taken = [int(found[1]) for one in path.parent.iterdir() if (found := named.fullmatch(one.name))]
+    path.rename(path.with_name(f"{stem}.attempt{max(taken, default=0) + 1}{suffix}"))
 
 
 def list_runs(reports: Path) -> list[RunFolder]:

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from labkit.records.check import check_row
+
 PACKED = ("chunk_at_s", "chunk_tokens")
 
 
@@ -58,8 +60,11 @@ def end_torn_line(path: Path) -> None:
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a JSON Lines file, none if it is not there; a torn line is left out."""
-    return list(_iterate(path))
+    """Return the rows of a JSON Lines file, none if it is not there; a torn line is left out.
+
+    Raises RecordsError, with file and line, for a stamp that is not a number and its like.
+    """
+    return [check_row(row, path, line) for line, row in _iterate(path)]
 
 
 def read_requests(path: Path) -> list[dict[str, Any]]:
@@ -68,25 +73,27 @@ def read_requests(path: Path) -> list[dict[str, Any]]:
     A packed list is an array of doubles: a quarter of the memory of a list of floats.
     """
     rows = []
-    for row in _iterate(path):
+    for line, row in _iterate(path):
         for name in PACKED:
             if isinstance(row.get(name), list):
-                with contextlib.suppress(TypeError):  # a list that is not of numbers stays one
+                # a list that is not of numbers stays one
+                with contextlib.suppress(TypeError, OverflowError):
                     row[name] = array("d", row[name])
-        rows.append(row)
+        rows.append(check_row(row, path, line))
     return rows
 
 
-def _iterate(path: Path) -> Iterator[dict[str, Any]]:
+def _iterate(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if not path.exists():
         return
     parse = _make_parser()
     with path.open("rb") as file:
-        for line in file:
+        for number, line in enumerate(file, start=1):
             try:
-                yield parse(line)
+                row = parse(line)
             except ValueError:
                 continue
+            yield number, row
 
 
 @functools.cache

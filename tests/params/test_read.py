@@ -49,6 +49,18 @@ def test_what_is_dumped_reads_back_the_same(tmp_path: Path) -> None:
         pytest.param("kind: llamacpp", "kind: endpoint", "needs base_url", id="endpoint"),
         pytest.param(GOOD, "[1, 2]", "expected sections", id="not a mapping"),
         pytest.param(GOOD, "a: [", "expected YAML", id="not YAML"),
+        pytest.param(GOOD, "[" * 3000, "nested too deeply", id="deep"),
+        pytest.param("name: small", "name: 2020-99-99", "expected YAML", id="date"),
+        pytest.param("seed: 1", f"seed: {'9' * 5000}", "expected YAML", id="digits"),
+        pytest.param("name: small", "name: a\nname: b", "line 2 and again on line 3", id="twice"),
+        pytest.param("seed: 1", "seed: 1, seed: 2", "key seed once", id="twice below"),
+        pytest.param(
+            "prompt_tokens: 16",
+            "prompt_tokens: 0",
+            "params.yaml: workload.prompt_tokens: input should be greater than or equal to 1",
+            id="length",
+        ),
+        pytest.param("name: small", "1: 2\nname: small", "should be strings", id="key"),
         pytest.param(
             "prompt_tokens: 16",
             "prompt_tokens: {kind: uniform, low: 9, high: 3}",
@@ -64,6 +76,26 @@ def test_a_mistake_is_told_in_one_line(tmp_path: Path, old: str, new: str, told:
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_an_error_names_no_part_of_pydantic(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "{num_requests: 8, seed: 1, prompt_tokens: 16, completion_tokens: 8}",
+        "{kind: sharegpt, path: x, num_requests: 8, completion_tokens: 0}",
+    )
+    text = text.replace("[1, 2]", "[1, null]")
+    with pytest.raises(ParamsError) as caught:
+        load_params(write(tmp_path, text))
+    told = str(caught.value)
+    assert "workload.completion_tokens: input should be greater" in told
+    assert "sweep.values.1: input should be" in told
+    assert "constrained" not in told
+    assert "function" not in told
+
+
+def test_merge_keys_are_no_twins(tmp_path: Path) -> None:
+    text = GOOD.replace("\nload: {", "\nload: {<<: {max_concurrency: 1}, ")
+    assert load_params(write(tmp_path, text)).load.max_concurrency == 2
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -82,7 +114,9 @@ def test_overrides_are_yaml_values_at_dotted_paths(tmp_path: Path) -> None:
     assert params.name == "other"
 
 
-@pytest.mark.parametrize("override", ["engine", "=3", "name.first=3", "engine.max_num_sqs=3"])
+@pytest.mark.parametrize(
+    "override", ["engine", "=3", "name.first=3", "name=2020-99-99", "engine.max_num_sqs=3"]
+)
 def test_a_wrong_override_is_refused(tmp_path: Path, override: str) -> None:
     with pytest.raises(ParamsError):
         load_params(write(tmp_path, GOOD), [override])

@@ -1,0 +1,89 @@
+"""Whether a document or a row is what a run writes: the types of what others compute with.
+
+It must not know where a file lies, nor judge whether a value is plausible.
+"""
+
+from array import array
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from labkit.errors import RecordsError
+
+Kinds = Mapping[str, tuple[type, ...]]
+
+NOTHING = type(None)
+MANIFEST: Kinds = {"status": (str,), "plan": (list,)}
+MANIFEST_WHOLE: Kinds = {
+    **MANIFEST,
+    "name": (str,),
+    "error": (str, NOTHING),
+    "started_at": (str,),
+    "environment": (dict,),
+    "notebook": (dict, NOTHING),
+}
+PLACE: Kinds = {"point_id": (str,)}
+POINT: Kinds = {"status": (str,)}
+PARTS = ("engine", "effective", "workload", "load", "traffic", "client", "gpu")
+WORDS = {str: "text", list: "a list", dict: "an object", NOTHING: "null"}
+
+
+def check_manifest(document: dict[str, Any], path: Path, *, whole: bool = False) -> dict[str, Any]:
+    """Return a manifest.json as it is, or raise RecordsError that names the file.
+
+    `whole` asks for all that a report needs, not only for what says how a run stands.
+    """
+    _check_fields(document, MANIFEST_WHOLE if whole else MANIFEST, path)
+    for entry in document["plan"]:
+        if not isinstance(entry, dict):
+            raise RecordsError(f"expected objects in the plan of {path}, found {entry!r}")
+        _check_fields(entry, {**PLACE, "variable": (str,)} if whole else PLACE, path)
+    return document
+
+
+def check_point(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return a point.json as it is, or raise RecordsError that names the file."""
+    told = {name: (dict, NOTHING) for name in PARTS if name in document}
+    _check_fields(document, {**POINT, **told}, path)
+    return document
+
+
+def check_row(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
+    """Return a row of a request or a sample as it is, or raise RecordsError naming file and line.
+
+    A stamp, a length in seconds and a count of tokens is a number or null; a packed list of stamps
+    is an array of them.
+    """
+    for name, value in row.items():
+        if name == "chunk_at_s":
+            good, expected = value is None or isinstance(value, array), "a list of numbers"
+        elif name == "chunk_tokens":
+            good, expected = value is None or isinstance(value, array | list), "a list of numbers"
+        elif name.endswith(("_s", "_tokens")):
+            good, expected = _is_number(value), "a number or null"
+        elif name in ("status", "source"):
+            good, expected = isinstance(value, str), "text"
+        else:
+            continue
+        if not good:
+            raise RecordsError(
+                f"expected {name} to be {expected} in {path} line {line}, found "
+                f"{str(value)[:60]!r}; the line is damaged, take it out"
+            )
+    return row
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _check_fields(document: Mapping[str, Any], kinds: Kinds, path: Path) -> None:
+    for name, allowed in kinds.items():
+        if name not in document:
+            raise RecordsError(f"expected {name} in {path}, found none; the file is damaged")
+        if not isinstance(document[name], allowed):
+            expected = " or ".join(WORDS[kind] for kind in allowed)
+            raise RecordsError(
+                f"expected {name} to be {expected} in {path}, found "
+                f"{str(document[name])[:60]!r}; the file is damaged"
+            )
