@@ -4,7 +4,6 @@ It must not measure, derive or draw anything itself.
 """
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -15,8 +14,9 @@ from typing import Any, NoReturn
 
 from labkit import __version__
 from labkit.errors import LabkitError, ParamsError, RecordsError
+from labkit.listing import describe_run
 from labkit.params import load_params
-from labkit.records import RunFolder, list_runs
+from labkit.records import RunFolder, list_runs, read_json
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,7 +85,15 @@ def _make_parser() -> argparse.ArgumentParser:
 
     run = add("run", _run, "measure every point of a params file and write the report")
     run.add_argument("params", metavar="PARAMS.yaml")
-    run.add_argument("--set", action="append", default=[], metavar="a.b=VALUE", dest="overrides")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="a.b=VALUE",
+        dest="overrides",
+        help="put a value, in YAML, in the place of the file's, such as engine.max_num_seqs=8; "
+        "may be repeated",
+    )
     run.add_argument("--reports", type=Path, help="where run folders go; default: reports")
     run.add_argument("--resume", type=Path, metavar="RUN_DIR", help="measure what it lacks")
     run.add_argument("--dry-run", action="store_true", help="print the plan, launch nothing")
@@ -107,8 +115,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from labkit.engines import explain_command  # imports that a mere --help need not wait for
-    from labkit.run import check_request, create_run
+    from labkit.request import check_request, create_run, explain_launches  # slow, unlike --help
     from labkit.workbook import find_home, find_place
 
     params = load_params(find_place(chosen.params), chosen.overrides)
@@ -121,17 +128,15 @@ def _run(chosen: argparse.Namespace) -> int:
                 f"use {run.params_path}, or start a new run"
             )
         run.settle()
-        plan = check_request(params, reports)
-    else:
-        plan = check_request(params, reports)
+    plan = check_request(params, reports)
     if chosen.dry_run:
-        commands: dict[str, str] = {}
+        if chosen.resume is not None:
+            plan = [point for point in plan if not run.is_measured(point.point_id)]
         for point in plan:
             print(f"{point.point_id}: {point.variable} = {point.value}, repeat {point.repeat}")
-            commands.setdefault(" ".join(explain_command(point.engine)), point.point_id)
         print("\nengines, each launched for the points from the one named on:")
-        for command, point_id in commands.items():
-            print(f"{point_id}: {command}")
+        for line in explain_launches(plan):
+            print(line)
         return 0
     if chosen.resume is None:
         run = create_run(params, plan, reports)
@@ -147,7 +152,7 @@ def _measure_and_report(run: RunFolder) -> int:
         with Follower(run.progress_path):
             make_notebook(run, measuring=True)
     except (LabkitError, KeyboardInterrupt) as error:
-        done = sum(records.point["status"] == "ok" for records in run.points())
+        done = run.count_measured()
         print(
             f"labkit: {run.manifest()['status']}: {done} of {len(run.manifest()['plan'])} points "
             f"are measured and kept; go on with: labkit run {_show(run.params_path)} "
@@ -162,7 +167,7 @@ def _measure_and_report(run: RunFolder) -> int:
 
 
 def _judge(run: RunFolder) -> int:
-    summary = json.loads(run.summary_path.read_text(encoding="utf-8"))
+    summary = read_json(run.summary_path)
     planned = len(run.manifest()["plan"])
     bad = [row for row in summary["points"] if row["validity"] == "INVALID"]
     for row in bad:
@@ -182,22 +187,13 @@ def _report(chosen: argparse.Namespace) -> int:
 
 def _list(chosen: argparse.Namespace) -> int:
     reports = chosen.reports or Path("reports")
+    if chosen.reports is not None and not reports.is_dir():
+        raise RecordsError(f"expected a folder of runs at {reports}, found none; name another")
     runs = list_runs(reports)
     if not runs:
         print(f"no runs in {reports}; `labkit run params/quickstart.yaml` makes one")
     for run in runs:
-        try:
-            run.settle()
-            manifest = run.manifest()
-            done = sum(records.point["status"] == "ok" for records in run.points())
-        except (RecordsError, KeyError) as error:
-            print(f"{_show(run.path)}  damaged: {error}")
-            continue
-        report = "report.html" if run.report_path.exists() else "no report"
-        print(
-            f"{_show(run.path)}  {manifest['status']}  "
-            f"{done} of {len(manifest['plan'])} points  {report}"
-        )
+        print(f"{_show(run.path)}  {describe_run(run)}")
     return 0
 
 

@@ -18,6 +18,7 @@ from labkit.params import (
 )
 
 SWEEPABLE = ("engine.", "workload.", "load.")
+MAX_POINTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,29 @@ class Point:
     workload: WorkloadParams
     load: LoadParams
 
+    def place(self) -> dict[str, Any]:
+        """Return what names it in a manifest, a record or an event."""
+        return {
+            "point_id": self.point_id,
+            "variable": self.variable,
+            "value": self.value,
+            "repeat": self.repeat,
+        }
+
 
 def make_plan(params: Params) -> list[Point]:
     """Return the points in the order in which they are measured.
 
     Each differs from the base params in its variable alone. Repeats are interleaved (all values,
     then all values again), so that drift of the machine does not fall on one value. Raises
-    ParamsError for a variable that does not exist or a value that does not fit it.
+    ParamsError for a variable that does not exist, a value that does not fit it, or more points
+    than anybody would wait for.
     """
+    count = sum(len(sweep.values) * sweep.repeats for sweep in params.sweep)
+    if count > MAX_POINTS:
+        raise ParamsError(
+            f"expected at most {MAX_POINTS} points, found {count}; give fewer values or repeats"
+        )
     plan: list[Point] = []
     for sweep in params.sweep:
         for repeat, value in _order(sweep, params.workload.seed):

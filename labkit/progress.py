@@ -143,6 +143,8 @@ class Follower:
         for line in lines:
             event = json.loads(line)
             self._print(self._story.hear(event), event["event"])
+            if event["event"] == "end":
+                self._print("writing the report", "end")
 
     def _print(self, line: str, kind: str) -> None:
         if sys.stderr.isatty():

@@ -6,7 +6,6 @@ figure looks like, or that notebooks exist.
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,73 +17,22 @@ from labkit.client.headroom import measure_headroom
 from labkit.client.load import Client, Order
 from labkit.client.share import count_warmup
 from labkit.client.stream import Target
-from labkit.engines import Engine, check_engine, open_engine
-from labkit.environment import describe_environment
-from labkit.errors import LabkitError, ParamsError
+from labkit.engines import Engine, open_engine
+from labkit.errors import LabkitError
 from labkit.params import EngineParams, Params, load_params
 from labkit.plan import Point, make_plan
-from labkit.records import SCHEMA, RunFolder, create_folder, replace_json, replace_text, set_aside
-from labkit.telemetry.gpu import describe_gpus
+from labkit.records import SCHEMA, RunFolder, replace_json, set_aside
 from labkit.telemetry.sampler import Sampler, open_sources
-from labkit.workload import check_workload, fingerprint, generate, imitate
+from labkit.workload import fingerprint, generate, imitate
 
 OnEvent = Callable[[dict[str, Any]], None]
 
-MIN_FREE_BYTES = 200 * 1024**2
 KNOBS = tuple(
     name
     for name in EngineParams.model_fields
     if name.startswith(("max_", "enable_"))
     or name in ("gpu_memory_utilization", "block_size", "scheduling_policy", "num_threads")
 )
-
-
-def check_request(params: Params, reports: Path) -> list[Point]:
-    """Return the plan once everything that can be known beforehand is right; launches nothing.
-
-    Raises ParamsError for a wrong plan, a missing model or engine, a taken port, or a disk with
-    less than 200 MiB left.
-    """
-    plan = make_plan(params)
-    checked: list[EngineParams] = []
-    for point in plan:
-        check_workload(point.workload)
-        if point.engine not in checked:
-            check_engine(point.engine)
-            checked.append(point.engine)
-    above = (reports.absolute(), *reports.absolute().parents)
-    free = shutil.disk_usage(next(path for path in above if path.exists())).free
-    if free < MIN_FREE_BYTES:
-        raise ParamsError(
-            f"expected {MIN_FREE_BYTES // 1024**2} MiB free in {reports}, "
-            f"found {free // 1024**2} MiB; make room or choose another folder"
-        )
-    return plan
-
-
-def create_run(params: Params, plan: list[Point], reports: Path) -> RunFolder:
-    """Make a new run folder with its params and manifest, and return it; measures nothing."""
-    now = datetime.now(UTC)
-    name = f"{now:%Y%m%dT%H%M%SZ}-{params.name}-{params.digest()[:8]}"
-    run = RunFolder(create_folder(reports, name))
-    replace_text(run.params_path, params.dump())
-    environment = describe_environment()
-    replace_json(
-        run.manifest_path,
-        {
-            "schema": SCHEMA,
-            "name": params.name,
-            "status": "created",
-            "error": None,
-            "started_at": now.isoformat(timespec="seconds"),
-            "ended_at": None,
-            "plan": [_describe_place(point) for point in plan],
-            "environment": {**environment, "gpus": describe_gpus()},
-            "provenance": {"params_sha256": params.digest()},
-            "notebook": None,
-        },
-    )
-    return run
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +55,7 @@ def measure(run: RunFolder, on_event: OnEvent, running: Running | None = None) -
     params = load_params(run.params_path)
     plan = make_plan(params)
     with run.hold():
-        missing = [point for point in plan if not _is_measured(run, point)]
+        missing = [point for point in plan if not run.is_measured(point.point_id)]
         if not missing:
             if run.manifest()["status"] != "completed":
                 _end(run, "completed", None)
@@ -130,7 +78,7 @@ def _measure_points(
         _note_headroom(run, client)
         for number, point in enumerate(points, start=1):
             began_at_s = time.monotonic()
-            emit({"event": "point", "number": number, "at_s": began_at_s, **_describe_place(point)})
+            emit({"event": "point", "number": number, "at_s": began_at_s, **point.place()})
             folder = _begin(run, point)
             facts: dict[str, Any] = _describe(point)
             replace_json(folder / "point.json", facts)
@@ -233,26 +181,11 @@ def _begin(run: RunFolder, point: Point) -> Path:
     return folder
 
 
-def _is_measured(run: RunFolder, point: Point) -> bool:
-    path = run.point_folder(point.point_id)
-    records = run.point(point.point_id) if path.exists() else None
-    return records is not None and records.point["status"] == "ok"
-
-
-def _describe_place(point: Point) -> dict[str, Any]:
-    return {
-        "point_id": point.point_id,
-        "variable": point.variable,
-        "value": point.value,
-        "repeat": point.repeat,
-    }
-
-
 def _describe(point: Point) -> dict[str, Any]:
     engine = point.engine.model_dump(mode="json")
     return {
         "schema": SCHEMA,
-        **_describe_place(point),
+        **point.place(),
         "index": point.index,
         "seed": point.seed,
         "status": "running",

@@ -26,7 +26,8 @@ from labkit.progress import Teller, show_in_place
 from labkit.records import RunFolder, replace_json, replace_text
 from labkit.report import figures, tables
 from labkit.report.opening import list_commands, make_opening
-from labkit.run import Running, check_request, create_run, measure
+from labkit.request import check_request, create_run
+from labkit.run import Running, measure
 
 
 def sweep(
@@ -190,9 +191,7 @@ def find_place(text: str) -> Path:
     try:
         path = Path(text).expanduser() if text.startswith("~") else Path(text)
     except RuntimeError:
-        raise ParamsError(
-            f"expected a path, found {text}, and no such user; write ./{text} for a file here"
-        ) from None
+        raise ParamsError(f"expected a path, found {text}: no such user; or ./{text}") from None
     return path if path.is_absolute() or path.exists() else find_home() / path
 
 

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from labkit.cli import main
+from labkit.params import load_params
+from labkit.plan import make_plan
+from labkit.records import replace_json
+from labkit.request import create_run
 
 PARAMS = """
 name: small
@@ -112,3 +116,37 @@ def test_a_path_that_cannot_be(params: Path, capsys: pytest.CaptureFixture[str],
     error = capsys.readouterr().err
     assert error.startswith("labkit: expected a")
     assert error.count("\n") == 1
+
+
+def test_a_folder_of_runs_that_is_not_there(
+    params: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "--reports", "nowhere"]) == 2
+    assert "expected a folder of runs at nowhere" in capsys.readouterr().err
+
+
+def test_a_damaged_run_does_not_hide_the_others(
+    params: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, text in enumerate(['{"schema": 1}', '{"status": "completed", "plan": []}']):
+        folder = params.parent / "reports" / f"2026010{number + 1}T000000Z-a-00000000"
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text(text)
+    assert main(["list"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "damaged: expected status" in first
+    assert "completed  0 of 0 points" in second
+
+
+def test_resuming_dry_plans_what_is_missing(
+    params: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = load_params(params)
+    run = create_run(asked, make_plan(asked), params.parent / "reports")
+    folder = run.point_folder("000-max_num_seqs-1-r0")
+    folder.mkdir(parents=True)
+    replace_json(folder / "point.json", {"status": "ok"})
+    assert main(["run", str(params), "--resume", str(run.path), "--dry-run"]) == 0
+    output = capsys.readouterr().out
+    assert "000-max_num_seqs-1-r0" not in output
+    assert "001-max_num_seqs-2-r0" in output

@@ -78,3 +78,20 @@ def test_a_sweep_that_cannot_be(variable: str, values: list[object], told: str) 
     with pytest.raises(ParamsError, match=r".") as caught:
         make_plan(make_params(sweep={"variable": variable, "values": values}))
     assert told in str(caught.value)
+
+
+def test_more_points_than_anybody_would_wait_for_are_refused() -> None:
+    sweep = {"variable": "engine.max_num_seqs", "values": [1, 2], "repeats": 5001}
+    with pytest.raises(ParamsError, match="at most 10000 points, found 10002"):
+        make_plan(make_params(sweep=sweep))
+
+
+def test_the_same_sweep_twice_is_refused() -> None:
+    sweeps = [{"variable": "engine.max_num_seqs", "values": values} for values in ([1, 2], [2, 1])]
+    with pytest.raises(ParamsError, match=r"engine\.max_num_seqs over the same values twice"):
+        make_params(sweep=sweeps)
+
+
+def test_recorded_times_need_a_workload_that_has_them() -> None:
+    with pytest.raises(ParamsError, match=r"needs workload\.kind trace, found kind synthetic"):
+        make_params(load={"mode": "trace"})

@@ -218,7 +218,7 @@ def long_run(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         process.kill()
 
 
-@pytest.mark.parametrize("blow", ["ctrl-c", "terminate", "kill labkit", "kill kernel"])
+@pytest.mark.parametrize("blow", ["ctrl-c", "terminate", "hangup", "kill labkit", "kill kernel"])
 def test_nothing_is_left_behind_and_the_status_is_true(
     long_run: tuple[subprocess.Popen[bytes], Path],
     blow: str,
@@ -231,7 +231,8 @@ def test_nothing_is_left_behind_and_the_status_is_true(
     if blow == "kill kernel":
         next(one for one in family if "ipykernel_launcher" in one.cmdline()).kill()
     else:
-        number = {"ctrl-c": signal.SIGINT, "terminate": signal.SIGTERM}.get(blow, signal.SIGKILL)
+        numbers = {"ctrl-c": signal.SIGINT, "terminate": signal.SIGTERM, "hangup": signal.SIGHUP}
+        number = numbers.get(blow, signal.SIGKILL)
         process.send_signal(number)
     assert process.wait(timeout=60) == (-9 if blow == "kill labkit" else 1)
     assert psutil.wait_procs(family, timeout=30)[1] == []

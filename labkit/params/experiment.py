@@ -62,6 +62,22 @@ class Params(Section):
             return {**data, "sweep": [data["sweep"]]}
         return data
 
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        if self.load.mode == "trace" and self.workload.kind != "trace":
+            raise ValueError(
+                f"load.mode trace needs workload.kind trace, found kind {self.workload.kind}"
+            )
+        seen = set()
+        for sweep in self.sweep:
+            key = (sweep.variable, *sorted(map(json.dumps, sweep.values)))
+            if key in seen:
+                raise ValueError(
+                    f"sweep moves {sweep.variable} over the same values twice; use repeats"
+                )
+            seen.add(key)
+        return self
+
     def digest(self) -> str:
         """Return the sha256 of the resolved params, as hex."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True)

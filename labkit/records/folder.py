@@ -147,6 +147,10 @@ class RunFolder:
         document = self._document(point_id)
         return document is not None and document["status"] == "ok"
 
+    def count_measured(self) -> int:
+        """Return how many points of the plan ended well."""
+        return sum(self.is_measured(entry["point_id"]) for entry in self.manifest()["plan"])
+
     def _document(self, point_id: str) -> dict[str, Any] | None:
         path = self.point_folder(point_id) / "point.json"
         return check_point(read_json(path), path) if path.is_file() else None

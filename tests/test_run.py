@@ -1,0 +1,82 @@
+"""The order of a run: a point that fails, for whatever reason, does not cost the next one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit import run as running
+from labkit.params import parse_params
+from labkit.plan import make_plan
+from labkit.records import RunFolder
+from labkit.request import create_run
+from labkit.run import measure
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run of two points, each with an engine of its own that does nothing."""
+
+    @contextmanager
+    def open_engine(params: object, *, folder: Path) -> Iterator[None]:
+        yield None
+
+    monkeypatch.setattr(running, "open_engine", open_engine)
+    params = parse_params(
+        {
+            "name": "small",
+            "engine": {"kind": "llamacpp"},
+            "workload": {"num_requests": 2, "prompt_tokens": 8, "completion_tokens": 2},
+            "load": {"max_concurrency": 2},
+            "sweep": {"variable": "engine.max_num_seqs", "values": [1, 2]},
+        }
+    )
+    return create_run(params, make_plan(params), tmp_path / "reports")
+
+
+def end_first_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def measure_point(params: object, point: Any, *rest: object) -> None:
+        if point.index == 0:
+            raise error
+
+    monkeypatch.setattr(running, "_measure_point", measure_point)
+
+
+def test_a_bug_in_a_point_fails_it_and_the_next_is_measured(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_first_with(monkeypatch, ZeroDivisionError("division by zero"))
+    measure(run, lambda event: None)
+    first, second = run.points()
+    assert first.point["status"] == "failed"
+    assert first.point["error"] == "ZeroDivisionError: division by zero"
+    assert second.point["status"] == "ok"
+    assert run.manifest()["status"] == "completed"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
+def test_whoever_stops_a_point_stops_the_run(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    end_first_with(monkeypatch, error)
+    with pytest.raises(type(error)):
+        measure(run, lambda event: None)
+    (first,) = run.points()
+    assert first.point["status"] == run.manifest()["status"] == "interrupted"
+
+
+def test_only_what_is_missing_is_measured_and_the_failed_one_is_kept(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_first_with(monkeypatch, OSError("no"))
+    measure(run, lambda event: None)
+    events: list[dict[str, Any]] = []
+    monkeypatch.setattr(running, "_measure_point", lambda *rest: None)
+    measure(run, events.append)
+    assert [event["point_id"] for event in events if event["event"] == "point"] == [
+        "000-max_num_seqs-1-r0"
+    ]
+    assert run.count_measured() == 2
+    assert (run.path / "points" / "000-max_num_seqs-1-r0.attempt1").is_dir()
