@@ -56,7 +56,7 @@ def check_row(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
     """
     for name, value in row.items():
         if name == "chunk_at_s":
-            good, expected = value is None or isinstance(value, array | list), "a list of numbers"
+            good, expected = value is None or isinstance(value, array), "a list of numbers"
         elif name == "chunk_tokens":
             good, expected = value is None or isinstance(value, array | list), "a list of numbers"
         elif name.endswith(("_s", "_tokens")):
