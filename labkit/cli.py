@@ -4,6 +4,7 @@ It must not measure, derive or draw anything itself.
 """
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -33,10 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(chosen.command(chosen))
     except LabkitError as error:
-        print(f"labkit: {' '.join(str(error).split())}", file=sys.stderr)
+        _complain(" ".join(str(error).split()))
         return error.exit_code
     except KeyboardInterrupt:
-        print("labkit: interrupted; what was measured is kept", file=sys.stderr)
+        _complain("interrupted; what was measured is kept")
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -44,10 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = f" at {error.filename}" if error.filename else ""
         told = (error.strerror or str(error)).lower()
-        print(
-            f"labkit: expected to read and write files, found: {told}{where}; "
-            "what was measured is kept",
-            file=sys.stderr,
+        _complain(
+            f"expected to read and write files, found: {told}{where}; what was measured is kept"
         )
         return 1
 
@@ -63,6 +62,11 @@ def _open_missing_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError):  # of a terminal that is gone, which is why this ended
+        print(f"labkit: {text}", file=sys.stderr)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
@@ -153,11 +157,10 @@ def _measure_and_report(run: RunFolder) -> int:
             make_notebook(run, measuring=True)
     except (LabkitError, KeyboardInterrupt) as error:
         done = run.count_measured()
-        print(
-            f"labkit: {run.manifest()['status']}: {done} of {len(run.manifest()['plan'])} points "
+        _complain(
+            f"{run.manifest()['status']}: {done} of {len(run.manifest()['plan'])} points "
             f"are measured and kept; go on with: labkit run {_show(run.params_path)} "
-            f"--resume {_show(run.path)}",
-            file=sys.stderr,
+            f"--resume {_show(run.path)}"
         )
         if isinstance(error, LabkitError):
             raise
