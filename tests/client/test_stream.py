@@ -281,3 +281,39 @@ def test_completions_take_the_contents_joined_by_a_blank() -> None:
     target = Target("http://127.0.0.1/v1", "m", "completions", 0.0, {}, 1.0)
     request = Request("r", (("system", "a b"), ("user", "c")), 4, 3)
     assert build_body(target, request, request.messages)["prompt"] == "a b c"
+
+
+@pytest.mark.parametrize("status", [401, 404, 429])
+def test_a_refusal_is_told_with_its_status_and_its_words(status: int) -> None:
+    async def script(call: Call) -> None:
+        await call.reply(status, {"error": {"message": f"no, {status}"}})
+
+    record, _ = ask(script)
+    assert (record["status"], record["error_kind"]) == ("error", "http_status")
+    assert record["http_status"] == status
+    assert f"no, {status}" in record["error_message"]
+    assert record["headers_at_s"] >= record["sent_at_s"]
+
+
+def test_what_is_no_http_is_an_error_with_what_came() -> None:
+    async def script(call: Call) -> None:
+        await call.write(b"SSH-2.0-OpenSSH_9.6\r\n")
+
+    record, _ = ask(script)
+    assert (record["status"], record["error_kind"]) == ("error", "connect")
+    assert "not HTTP" in record["error_message"]
+
+
+def test_a_proxy_of_the_environment_is_used_for_other_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with serve(answer) as server:
+        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+        record, _ = ask(None, url="http://engine.example/v1", wait_s=0.05)
+        (call,) = server.calls
+    assert call.path == "http://engine.example/v1/completions"
+    assert (record["status"], len(record["chunk_at_s"])) == ("ok", 4)
+    assert 0 <= record["sent_at_s"] - record["released_at_s"] < 0.05
+    assert record["headers_at_s"] <= record["first_token_at_s"]
