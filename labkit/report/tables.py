@@ -61,8 +61,10 @@ def summary_table(summary: dict[str, Any]) -> str:
         name = words.short(str(variable or "point"))
         own = [row for row in rows if row.get("variable") == variable]
         columns = choose_columns(own)
-        head = [name, "Repeat", "Verdict", "n", "Errors", *(column[0] for column in columns)]
-        body = [list_cells(row, columns) for row in own]
+        repeated = any(row.get("repeat") for row in own)
+        repeat = ["Repeat"] if repeated else []
+        head = [name, *repeat, "Verdict", "n", "Errors", *(column[0] for column in columns)]
+        body = [list_cells(row, columns, repeated=repeated) for row in own]
         caption = f"Every point of {name}"
         if any("intended" in path for _, path, _ in columns):
             caption += "; TTFT and E2E count from the intended time of a request"
@@ -81,15 +83,15 @@ def choose_columns(rows: Sequence[dict[str, Any]]) -> list[Column]:
     return columns + [one for one in TASKS if any(look_up(row, one[1]) is not None for row in rows)]
 
 
-def list_cells(row: dict[str, Any], columns: Sequence[Column]) -> list[str]:
-    """Return the cells of one point."""
+def list_cells(row: dict[str, Any], columns: Sequence[Column], *, repeated: bool) -> list[str]:
+    """Return the cells of one point; which repeat it is stands there if there are any."""
     verdict = str(row.get("validity") or "not judged")
     reasons = "; ".join(map(str, row.get("validity_reasons") or []))
     kind, mark = VERDICTS.get(verdict, ("invalid", "✗"))
     told = f'<span class="reason">{escape(reasons)}</span>' if reasons else ""
     cells = [
         f'<th scope="row">{escape(words.setting(row.get("value")))}</th>',
-        f"<td>{escape(str(row.get('repeat')))}</td>",
+        *([f"<td>{escape(str(row.get('repeat')))}</td>"] if repeated else []),
         f'<td class="verdict {kind}">{mark} {escape(verdict)}{told}</td>',
         show_count(look_up(row, "num_ok")),
         show_count(look_up(row, "num_error")),
@@ -114,10 +116,15 @@ def show_count(count: float | None) -> str:
 def definitions_table(definitions: Mapping[str, str]) -> str:
     """Return what each word of the report means."""
     rows = [
-        (f'<th scope="row">{escape(word)}</th>', f"<td>{escape(meaning)}</td>")
+        (f'<th scope="row">{escape(word)}</th>', f"<td>{mark_code(escape(meaning))}</td>")
         for word, meaning in definitions.items()
     ]
     return make_table("What the words mean", ["Word", "Meaning"], rows, kind="words")
+
+
+def mark_code(text: str) -> str:
+    """Return HTML in which what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
 
 
 def read_definitions(text: str) -> dict[str, str]:

@@ -89,3 +89,15 @@ def test_a_load_with_a_schedule_counts_from_the_intended_time(rows):
     closed = summary_table({"points": [rows[0]]})
     for head in ("Offered", "Slot wait", "Task", "intended"):
         assert head not in closed
+
+
+def test_repeats_are_counted_only_where_there_are_any(rows):
+    first, again = ({**rows[0], "repeat": repeat} for repeat in (0, 1))
+    assert "Repeat" not in summary_table({"points": [first]})
+    html = summary_table({"points": [first, again]})
+    assert ">Repeat</th>" in html
+    assert "<td>1</td>" in html
+
+
+def test_names_in_definitions_are_code():
+    assert "unless <code>x</code> tells" in definitions_table({"a": "unless `x` tells"})
