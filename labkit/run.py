@@ -90,6 +90,8 @@ def _measure_points(
                     engine = stack.enter_context(open_engine(point.engine, folder=folder))
                     held = Running(point.engine, engine, folder / "engine.log")
                     facts["ready_at_s"] = time.monotonic()
+                else:
+                    facts["cache_reset"] = held.engine.reset_cache()
                 facts["engine_log"] = os.path.relpath(held.log, run.path)
                 _measure_point(params, point, held.engine, client, folder, facts, emit)
                 facts["status"] = "ok"
@@ -201,6 +203,7 @@ def _describe(point: Point) -> dict[str, Any]:
         "load_ended_at_s": None,
         "traffic": None,
         "client": None,
+        "cache_reset": None,
     }
 
 

@@ -43,6 +43,9 @@ class Engine(Protocol):
     def count_tokens(self) -> Callable[[str], int] | None:
         """What counts the tokens of a text in the model's vocabulary, None where it can't tell."""
 
+    def reset_cache(self) -> bool:
+        """Forget every cached prefix and return True; False where it isn't labkit's to forget."""
+
     def pids(self) -> list[int]:
         """Return its whole process tree."""
 

@@ -92,6 +92,10 @@ class EndpointEngine:
             self._root, text, flavour=str(self._flavour), model=self.model, api_key=key
         )
 
+    def reset_cache(self) -> bool:
+        """Do nothing: the cache may serve others, too."""
+        return False
+
     def pids(self) -> list[int]:
         """Return nothing: the process is not ours, and may be on another machine."""
         return []

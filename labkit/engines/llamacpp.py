@@ -118,6 +118,16 @@ class LlamaCppEngine:
         except ERRORS as error:
             raise self._explain("/tokenize", error) from None
 
+    def reset_cache(self) -> bool:
+        """Erase what every slot holds; raises EngineError if it can't."""
+        for number in range(len(self._get("/slots"))):
+            path = f"/slots/{number}?action=erase"
+            try:
+                get_text(f"{self._root}{path}", body={})
+            except ERRORS as error:
+                raise self._explain(path, error) from None
+        return True
+
     def pids(self) -> list[int]:
         """Return the pids of the server and its descendants."""
         return self._process.pids()

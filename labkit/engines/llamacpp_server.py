@@ -9,6 +9,7 @@ import difflib
 import json
 import os
 import sys
+import tempfile
 import threading
 from typing import Any
 
@@ -44,6 +45,7 @@ def build(options: argparse.Namespace) -> Any:
     params.port = options.port
     params.endpoint_metrics = True
     params.endpoint_slots = True
+    params.slot_save_path = f"{tempfile.gettempdir()}/"  # without it no slot may be erased
     params.cache_ram_mib = 0  # the 8 GiB cache in host memory would answer from an earlier point
     params.cpuparams.n_threads = options.threads
     params.cpuparams_batch.n_threads = options.threads

@@ -231,3 +231,17 @@ def test_a_secret_among_the_extra_args_is_refused_and_not_shown(name: str) -> No
 def test_a_number_of_tokens_is_no_secret(model: Path) -> None:
     extra_args = {"image_max_tokens": 9, "sampling.timing_per_token": False}
     assert "image_max_tokens=9" in explain_command(make_params(extra_args=extra_args))
+
+
+def test_a_reset_makes_it_forget_what_it_cached(model: Path, tmp_path: Path) -> None:
+    with open_engine(make_params(), folder=tmp_path) as engine:
+        body = {"model": engine.model, "prompt": "one two three four five six", "max_tokens": 1}
+
+        def cached_tokens() -> int:
+            told = complete(engine.base_url, body)["usage"]["prompt_tokens_details"]
+            return int(told["cached_tokens"])
+
+        assert cached_tokens() == 0
+        assert cached_tokens() > 3
+        assert engine.reset_cache()
+        assert cached_tokens() == 0
