@@ -121,9 +121,11 @@ def _measure(run: RunFolder, running: Running | None = None) -> None:
     teller = Teller(run.progress_path, show_in_place())
     try:
         measure(run, teller, running)
+    except BaseException:
+        write_summary(run)
+        raise
     finally:
         teller.close()
-        write_summary(run)
 
 
 def _split(overrides: Sequence[str] | str) -> Sequence[str]:

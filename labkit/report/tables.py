@@ -33,7 +33,11 @@ SCHEDULED: tuple[Column, ...] = (
     ("Slot wait P95", "slot_wait_s.p95", words.seconds),
 )
 """What a load with a schedule has beside these."""
-TASKS: tuple[Column, ...] = (("Task P95", "task_latency_s.p95", words.seconds),)
+WHERE_ANY: tuple[Column, ...] = (
+    ("Task P95", "task_latency_s.p95", words.seconds),
+    ("Cache hits (%)", "prefix_cache_hit_rate", lambda share: words.number(share * 100)),
+)
+"""What stands there only where a point has it, and it is not 0."""
 MISSING = '<td class="missing" title="{reason}">not measured</td>'
 VERDICTS = {"VALID": ("valid", "✓"), "SUSPECT": ("suspect", "?")}
 
@@ -80,7 +84,7 @@ def choose_columns(rows: Sequence[dict[str, Any]]) -> list[Column]:
         columns.append((head, ".".join(filter(None, [name_latency(field, rows), part])), form))
     if any(is_scheduled(row) for row in rows):
         columns += SCHEDULED
-    return columns + [one for one in TASKS if any(look_up(row, one[1]) is not None for row in rows)]
+    return columns + [one for one in WHERE_ANY if any(look_up(row, one[1]) for row in rows)]
 
 
 def list_cells(row: dict[str, Any], columns: Sequence[Column], *, repeated: bool) -> list[str]:

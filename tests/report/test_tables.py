@@ -101,3 +101,12 @@ def test_repeats_are_counted_only_where_there_are_any(rows):
 
 def test_names_in_definitions_are_code():
     assert "unless <code>x</code> tells" in definitions_table({"a": "unless `x` tells"})
+
+
+def test_cache_hits_have_a_column_where_there_are_any(rows):
+    told = {"prefix_cache_hit_rate": 0.72}
+    html = summary_table({"points": [{**rows[0], **told}, {**rows[0], "repeat": 1}]})
+    assert "Cache hits (%)" in html
+    assert "<td>72</td>" in html
+    none = [{**row, "prefix_cache_hit_rate": 0.0} for row in rows]
+    assert "Cache hits" not in summary_table({"points": none})
