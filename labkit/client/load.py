@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from labkit.address import read_key
+from labkit.client.pace import BUILD_S
 from labkit.client.share import (
     choose_num_workers,
     cut_shares,
@@ -26,8 +26,7 @@ from labkit.params import LoadParams
 from labkit.workload import Request
 
 LEAD_S = 0.1
-BUILD_S = 0.002
-"""Time to build one request before the start, on a slow core."""
+"""Between the order to begin and the first request, beside what building takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +77,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self._workers.stop()
 
     def pids(self) -> list[int]:
@@ -106,7 +100,6 @@ class Client:
         request that fails is a record, not an error. Raises ParamsError if the variable
         `api_key_env` is not set or holds what can't be sent, LabkitError if a worker dies.
         """
-        read_key(order.api_key_env)
         try:
             if order.warmup:
                 first = dataclasses.replace(
@@ -124,6 +117,7 @@ class Client:
     def _fire(
         self, order: Order, tell: Callable[[Progress], None], check: Callable[[], None]
     ) -> LoadResult:
+        redact = make_redact(read_key(order.api_key_env))
         tasks = group_tasks(order.requests)
         num_workers = choose_num_workers(order.load, len(tasks))
         shares = cut_shares(order.load, tasks, num_workers, order.seed)
@@ -135,8 +129,7 @@ class Client:
                 "api_key_env": order.api_key_env,
                 "out": str(order.out),
             }
-        key = read_key(order.api_key_env)
-        workers = self._workers.take(num_workers, make_redact(key), order.out)
+        workers = self._workers.take(num_workers, redact, order.out)
         workers.arm(shares, check)
         at_once = max(len(share.get("begins_s", [])) for share in shares)
         started_at_s = round(time.monotonic() + LEAD_S + BUILD_S * at_once, 6)

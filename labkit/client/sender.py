@@ -94,9 +94,8 @@ class Sender:
             )
             exchange.step = step if request.task_id is not None else None
             async with self._limit or contextlib.nullcontext():
-                exchange.released_at_s = max(
-                    intended_at_s, time.monotonic() if self._limit else intended_at_s
-                )
+                if self._limit:
+                    exchange.released_at_s = max(intended_at_s, time.monotonic())
                 async with self._turn:
                     await asyncio.sleep(0)
                 await send(self._client, self._target, request, messages, exchange)

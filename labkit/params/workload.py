@@ -86,23 +86,28 @@ class SharedPrefixParams(WorkloadFields):
     completion_tokens: Length
 
 
-class MultiTurnParams(WorkloadFields):
+class TaskFields(WorkloadFields):
+    """What kinds have in common whose requests follow one another."""
+
+    num_tasks: PositiveInt
+    """Conversations, or tasks of an agent."""
+    prompt_tokens: Length
+    """Of the first request of a task."""
+    completion_tokens: Length
+    think_time_s: NotNegative = 0.0
+    """Between an answer and the next request: reading it, or running a tool."""
+    endpoint: Literal["completions", "chat"] = "chat"
+
+
+class MultiTurnParams(TaskFields):
     """Conversations: each turn carries the earlier ones."""
 
     kind: Literal["multi_turn"]
-    num_tasks: PositiveInt
-    """Conversations."""
     num_turns: PositiveInt
-    prompt_tokens: Length
-    """Of the first turn."""
     turn_tokens: Length
     """Of what the user says in each later turn."""
-    completion_tokens: Length
-    think_time_s: NotNegative = 0.0
-    """Between an answer and the next turn."""
     history: Literal["answers", "scripted"] = "answers"
     """`answers` carries what the engine answered; `scripted` a text of the asked length instead."""
-    endpoint: Literal["completions", "chat"] = "chat"
 
     @property
     def num_requests(self) -> int:
@@ -110,21 +115,14 @@ class MultiTurnParams(WorkloadFields):
         return self.num_tasks * self.num_turns
 
 
-class AgentParams(WorkloadFields):
+class AgentParams(TaskFields):
     """Tasks of dependent calls: each carries the earlier ones and the result of a tool."""
 
     kind: Literal["agent"]
-    num_tasks: PositiveInt
     num_steps: PositiveInt
     """Calls of the model in one task."""
-    prompt_tokens: Length
-    """Of the first call: instructions, tools and the task."""
     step_tokens: Length
     """Of a tool's result, before each later call."""
-    completion_tokens: Length
-    think_time_s: NotNegative = 0.0
-    """What a tool takes, between an answer and the next call."""
-    endpoint: Literal["completions", "chat"] = "chat"
 
     @property
     def num_requests(self) -> int:
