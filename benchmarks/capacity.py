@@ -4,9 +4,10 @@ Two questions, each asked of every reader against the same server that does no w
   flood   32 streams, 1,000 pieces each, as fast as they go: pieces/s, by wall and by CPU time.
   paced   128 streams, 20 ms between pieces: CPU seconds per 1,000 pieces, parsing included, and
           how late the first piece is said to have come (median and P99, ms).
-The readers: asyncio's own streams without parsing (the floor), labkit's client, the openai client
-as it comes, and, if --vllm names a file, the request function of `vllm bench serve` (its
-vllm/benchmarks/lib/endpoint_request_func.py, which needs aiohttp and tqdm).
+The readers: asyncio's own streams without parsing (the floor), the same by line with a stamp a
+line, labkit's client, the openai client as it comes, and, if --vllm names a file, the request
+function of `vllm bench serve` (its vllm/benchmarks/lib/endpoint_request_func.py, which needs
+aiohttp and tqdm).
 
     .venv/bin/python benchmarks/capacity.py [--vllm PATH] [--rounds 3]
 """
@@ -49,6 +50,7 @@ def main() -> None:
     chosen = parser.parse_args()
     readers: dict[str, Callable[[str, dict[str, Any]], Told]] = {
         "plain reader": read_plainly,
+        "plain, by line": read_lines,
         "labkit": read_with_labkit,
         "openai, parsed": read_with_openai,
     }
@@ -124,6 +126,28 @@ def read_plainly(root: str, case: dict[str, Any]) -> Told:
                 break
         writer.close()
         return first_at_s
+
+    return run_closed(case, one)
+
+
+def read_lines(root: str, case: dict[str, Any]) -> Told:
+    """Read with asyncio.open_connection and stamp each line of data; no JSON is parsed."""
+    port = int(root.rpartition(":")[2])
+
+    async def one(name: str) -> float:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        asked = {"prompt": name, "max_tokens": case["tokens"], "gap_s": case["gap_s"]}
+        body = json.dumps(asked).encode()
+        head = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % len(body) + body)
+        pieces = []
+        while line := await reader.readline():
+            if line.startswith(b"data: [DONE]"):
+                break
+            if line.startswith(b"data:"):
+                pieces.append((time.monotonic(), line))
+        writer.close()
+        return pieces[0][0]
 
     return run_closed(case, one)
 

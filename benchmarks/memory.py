@@ -1,9 +1,11 @@
 """What a large point costs: 100,000 requests of 200 chunks, read, summarised and drawn.
 
 Writes such a point into a folder of its own, then reads and summarises it in a process of its own,
-and prints that process's peak memory (RSS) and seconds. Targets: 2 GiB; a timeline of 2 MB.
+and prints that process's peak memory (RSS) and seconds. Targets: 2 GiB; a timeline of 2 MB. With
+--record the point is not made up: the client sends every request to a server that does no work and
+records what came (about ten minutes), and its own peak is printed as well (Linux only).
 
-    .venv/bin/python benchmarks/memory.py [--requests 100000] [--chunks 200]
+    .venv/bin/python benchmarks/memory.py [--requests 100000] [--chunks 200] [--record]
 """
 
 import argparse
@@ -19,8 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from labkit.analysis import summarize_point
+from labkit.client.load import Client, Order
+from labkit.client.stream import Target
+from labkit.params import LoadParams
 from labkit.records import RunFolder, replace_json
 from labkit.report.figures import plot_timeline
+from labkit.workload import Request
 
 RATE_PER_S = 100.0
 GAP_S = 0.012
@@ -33,6 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--chunks", type=int, default=200)
+    parser.add_argument("--record", action="store_true", help="let the client send and record")
     parser.add_argument("--summarise", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.summarise:
@@ -40,6 +47,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         run = write_run(Path(name), chosen.requests, chosen.chunks)
+        if chosen.record:
+            record(run.point_folder("000-large"), chosen.requests, chosen.chunks)
         size = sum(path.stat().st_size for path in run.path.rglob("*.jsonl"))
         print(f"{chosen.requests:,} requests of {chosen.chunks} chunks: {size / MIB:,.0f} MiB")
         command = [sys.executable, __file__, "--summarise", str(run.path)]
@@ -51,7 +60,8 @@ def write_run(path: Path, num_requests: int, num_chunks: int) -> RunFolder:
     run = RunFolder(path)
     folder = run.point_folder("000-large")
     folder.mkdir(parents=True)
-    replace_json(run.manifest_path, {"schema": 1, "plan": [{"point_id": "000-large"}]})
+    plan = [{"point_id": "000-large"}]
+    replace_json(run.manifest_path, {"schema": 1, "status": "completed", "plan": plan})
     end_s = 1000.0 + num_requests / RATE_PER_S + 10.0
     point = {
         "status": "ok",
@@ -78,6 +88,44 @@ def write_run(path: Path, num_requests: int, num_chunks: int) -> RunFolder:
             }
             file.write(json.dumps(sample, separators=(",", ":")) + "\n")
     return run
+
+
+def record(folder: Path, num_requests: int, num_chunks: int) -> None:
+    """Put what the client recorded in place of the made up requests, and print what it took."""
+    out, samples = folder / "requests.jsonl", folder / "samples.jsonl"
+    out.unlink()
+    samples.write_text("")
+    requests = [
+        Request(f"r{number:06d}", (("user", f"r{number:06d}"),), num_chunks, 1)
+        for number in range(num_requests)
+    ]
+    command = [sys.executable, "-m", "labkit.client.nullserver"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{server.stdout.readline().decode().strip()}/v1"
+        target = Target(url, "m", "completions", 0.0, {}, 600.0)
+        load = LoadParams(max_concurrency=128, num_workers=1)
+        with Client() as client:
+            order = Order(requests, [], target, load, 0, None, out)
+            told = client.fire(order, on_progress=lambda progress: None, check=lambda: None)
+            peaks = [read_peak(pid) for pid in client.pids()]
+        server.kill()
+    seconds = told.ended_at_s - told.started_at_s
+    print(
+        f"recorded: {told.num_done:,} requests, {told.num_error} failed, {seconds:.0f} s, "
+        f"{num_requests * num_chunks / seconds:,.0f} chunks/s; client "
+        f"{max(peaks) / MIB:,.0f} MiB at most, this process {measure_peak() / MIB:,.0f} MiB"
+    )
+    point = json.loads((folder / "point.json").read_text())
+    point["load"] = {"mode": "closed", "max_concurrency": 128}
+    point |= {"load_started_at_s": told.started_at_s, "load_ended_at_s": told.ended_at_s}
+    replace_json(folder / "point.json", point)
+
+
+def read_peak(pid: int) -> int:
+    """Return the peak resident memory of another process in bytes."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def make_requests(num_requests: int, num_chunks: int) -> Iterator[dict[str, Any]]:
