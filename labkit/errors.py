@@ -33,6 +33,11 @@ class RecordsError(LabkitError):
 class EngineError(LabkitError):
     """An engine did not start, died, or the process behind its port is not ours."""
 
+    def __init__(self, message: str, *, kind: str | None = None) -> None:
+        """`kind` is the cause where its log told one, such as oom_profile."""
+        super().__init__(message)
+        self.kind = kind
+
 
 class EndpointError(LabkitError):
     """An endpoint refuses a request or answers with something else."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from labkit.engines import check_engine, explain_command
+from labkit.engines import check_engines, explain_command
 from labkit.environment import describe_environment
 from labkit.errors import ParamsError
 from labkit.params import EngineParams, Params
@@ -28,13 +28,13 @@ def check_request(params: Params, reports: Path) -> list[Point]:
     engine, a taken port, no place for the reports, or a disk with less than 200 MiB left.
     """
     plan = make_plan(params)
-    checked: list[EngineParams] = []
+    engines: list[EngineParams] = []
     for point in plan:
         check_workload(point.workload)
         _check_length(point)
-        if point.engine not in checked:
-            check_engine(point.engine)
-            checked.append(point.engine)
+        if point.engine not in engines:
+            engines.append(point.engine)
+    check_engines(engines)
     above = (reports.absolute(), *reports.absolute().parents)
     place = next(path for path in above if path.exists())
     if not place.is_dir():

@@ -31,7 +31,14 @@ KNOBS = tuple(
     name
     for name in EngineParams.model_fields
     if name.startswith(("max_", "enable_"))
-    or name in ("gpu_memory_utilization", "block_size", "scheduling_policy", "num_threads")
+    or name
+    in (
+        "gpu_memory_utilization",
+        "block_size",
+        "scheduling_policy",
+        "static_batching",
+        "num_threads",
+    )
 )
 
 

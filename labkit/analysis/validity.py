@@ -22,6 +22,7 @@ KNOBS = (
     "gpu_memory_utilization",
     "block_size",
     "scheduling_policy",
+    "static_batching",
     "num_threads",
 )
 MAX_ERROR_SHARE = 0.05

@@ -3,12 +3,19 @@
 An engine must not know the load, the plan or the records; whoever opens one gets it ready.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from labkit.engines import endpoint, launched, llamacpp, vllm
+from labkit.engines.adapter import Adapter
 from labkit.params import EngineParams
+
+ADAPTERS: Mapping[str, Adapter] = {
+    "vllm": vllm,
+}
+"""engine.kind -> the module that knows it; llama.cpp and endpoints stand beside."""
 
 
 class Engine(Protocol):
@@ -61,13 +68,12 @@ def open_engine(params: EngineParams, *, folder: Path) -> Iterator[Engine]:
     EndpointError if a running one doesn't answer.
     """
     if params.kind == "endpoint":
-        from labkit.engines.endpoint import connect
-
-        yield connect(params)
+        yield endpoint.connect(params)
         return
-    from labkit.engines.llamacpp import launch
-
-    engine = launch(params, folder=folder)
+    if params.kind == "llamacpp":
+        engine: Any = llamacpp.launch(params, folder=folder)
+    else:
+        engine = launched.launch(ADAPTERS[params.kind], params, folder=folder)
     try:
         yield engine
     finally:
@@ -81,18 +87,25 @@ def explain_command(params: EngineParams) -> list[str]:
     """
     if params.kind == "endpoint":
         return []
-    from labkit.engines.llamacpp import build_command
+    if params.kind == "llamacpp":
+        return llamacpp.build_command(params, params.port or 0)
+    return launched.explain(ADAPTERS[params.kind], params)
 
-    return build_command(params, params.port or 0)
 
+def check_engines(engines: Sequence[EngineParams]) -> None:
+    """Raise ParamsError for what can be known before a launch: knobs, model, program, port.
 
-def check_engine(params: EngineParams) -> None:
-    """Raise ParamsError for what can be known before a launch: knobs, model, package, port."""
-    if params.kind == "endpoint":
-        from labkit.engines.endpoint import check
-
-        check(params)
-        return
-    from labkit.engines.llamacpp import check as check_llamacpp
-
-    check_llamacpp(params)
+    Those of one kind and program are checked together, as an engine's own parser is slow to start.
+    """
+    groups: dict[tuple[str, str | None], list[EngineParams]] = {}
+    for params in engines:
+        if params.kind == "endpoint":
+            endpoint.check(params)
+        elif params.kind == "llamacpp":
+            llamacpp.check(params)
+        else:
+            group = groups.setdefault((params.kind, params.executable), [])
+            if params not in group:
+                group.append(params)
+    for (kind, _), group in groups.items():
+        launched.check_launches(ADAPTERS[kind], group)

@@ -9,16 +9,17 @@ from collections.abc import Callable
 from typing import Any
 
 from labkit.address import check_proxy, check_url, make_redact, read_key
+from labkit.engines import vllm
 from labkit.engines.scrape import (
     ERRORS,
     LOOPBACK,
     Sample,
+    Site,
     count_tokens,
     empty_sample,
     get_json,
     get_text,
     map_llamacpp,
-    map_vllm,
 )
 from labkit.errors import EndpointError, EngineError, ParamsError
 from labkit.params import EngineParams, name_nearest
@@ -32,6 +33,8 @@ UNSETTABLE = (
     "gpu_memory_utilization",
     "block_size",
     "scheduling_policy",
+    "static_batching",
+    "executable",
     "num_threads",
     "port",
 )
@@ -63,10 +66,9 @@ class EndpointEngine:
         if self._flavour is None:
             return empty_sample()
         try:
-            text = self._text("/metrics")
             if self._flavour == "vllm":
-                return map_vllm(text)
-            return map_llamacpp(text, self._slots())
+                return vllm.sample(Site(self._root, self._key_env), {})
+            return map_llamacpp(self._text("/metrics"), self._slots())
         except ERRORS as error:
             told = make_redact(read_key(self._key_env))(str(error))
             raise EngineError(f"expected metrics at {self._root}/metrics, found: {told}") from None
@@ -168,8 +170,9 @@ def check(params: EngineParams) -> None:
                 f"expected no engine.{knob} for an endpoint, found {found!r}: what already runs "
                 f"can't be set from here; leave it out, or launch the engine with labkit"
             )
-    if params.extra_args:
-        raise ParamsError("expected no engine.extra_args for an endpoint; leave them out")
+    for knob in ("extra_args", "env"):
+        if getattr(params, knob):
+            raise ParamsError(f"expected no engine.{knob} for an endpoint; leave them out")
     check_url(str(params.base_url), name="engine.base_url")
     if urllib.parse.urlsplit(str(params.base_url)).hostname not in LOOPBACK:
         check_proxy(str(params.base_url))

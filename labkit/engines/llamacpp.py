@@ -6,13 +6,14 @@ import xllamacpp, so that a report can be built where it is not installed.
 
 import importlib.util
 import json
-import re
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from labkit.address import read_key
+from labkit.engines.flags import SECRET
 from labkit.engines.model import find_model, name_model
 from labkit.engines.process import HOST, EngineProcess, check_port, choose_port, start
 from labkit.engines.scrape import ERRORS, Sample, count_tokens, get_json, get_text, map_llamacpp
@@ -29,8 +30,9 @@ REFUSED = {
     "gpu_memory_utilization": "its KV cache is engine.max_model_len for each of "
     "engine.max_num_seqs, and extra_args n_gpu_layers says what the GPU holds",
     "block_size": "its KV cache has no blocks; engine.max_model_len is its size per sequence",
-    "scheduling_policy": "it serves first come first served; extra_args cont_batching: false "
-    "makes its batching static",
+    "scheduling_policy": "it serves first come first served; engine.static_batching makes its "
+    "batching static",
+    "executable": "it runs inside labkit's own Python",
 }
 TAKEN = {
     "model": "model",
@@ -43,13 +45,10 @@ TAKEN = {
     "n_batch": "max_num_batched_tokens",
     "n_ctx": "max_model_len",
     "cache_prompt": "enable_prefix_caching",
+    "cont_batching": "static_batching",
     "cpuparams.n_threads": "num_threads",
     "cpuparams_batch.n_threads": "num_threads",
 }
-SECRET = re.compile(
-    r"(^|[._-])(api_?)?(keys?|(?<!per_)token|passwords?|passwd|secrets?)($|[._-])", re.IGNORECASE
-)
-"""extra_args whose values no run folder may hold; `tokens` and `per_token` are no secrets."""
 ALWAYS_TAKEN = ("model", "port", "hostnames", "api_prefix", "endpoint_metrics", "endpoint_slots")
 
 
@@ -94,6 +93,7 @@ class LlamaCppEngine:
             "max_num_batched_tokens": self._told.get("n_batch"),
             "enable_prefix_caching": self._told.get("cache_prompt"),
             "num_threads": self._told.get("n_threads"),
+            "static_batching": not self._told.get("cont_batching", True),
         }
 
     def sample(self) -> Sample:
@@ -171,7 +171,7 @@ def launch(params: EngineParams, *, folder: Path) -> LlamaCppEngine:
     check(params)
     port = params.port or choose_port()
     command = build_command(params, port)
-    process = start(command, log=folder / "engine.log")
+    process = start(command, log=folder / "engine.log", env={**os.environ, **params.env})
     try:
         engine = LlamaCppEngine(process, command, port, name_model(params.model))
         engine.wait_ready(params.start_timeout_s)
@@ -196,6 +196,8 @@ def build_command(params: EngineParams, port: int) -> list[str]:
             command += [option, str(value)]
     if params.enable_prefix_caching is not None:
         command += ["--cache-prompt", str(params.enable_prefix_caching).lower()]
+    if params.static_batching is not None:
+        command += ["--set", f"cont_batching={json.dumps(not params.static_batching)}"]
     for name, value in params.extra_args.items():
         command += ["--set", f"{name}={json.dumps(value)}"]
     return command

@@ -9,11 +9,16 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from labkit.address import read_key
+
+Metrics = dict[str, list[tuple[dict[str, str], float]]]
+"""Name -> [(labels, value)]."""
 Sample = dict[str, float | int | None]
 
 FIELDS = (
@@ -27,10 +32,40 @@ FIELDS = (
     "generation_tokens_total",
     "prefix_cache_queries_tokens_total",
     "prefix_cache_hits_tokens_total",
+    "kv_cache_capacity_bytes",
+    "engine_ttft_s_sum",
+    "engine_ttft_count",
+    "engine_queue_time_s_sum",
+    "engine_queue_time_count",
+    "engine_prefill_time_s_sum",
+    "engine_prefill_time_count",
+    "engine_decode_time_s_sum",
+    "engine_decode_time_count",
 )
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ERRORS = (OSError, http.client.HTTPException, ValueError, RecursionError)
 """What get_text and get_json raise when nobody answers, or with something else than asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an engine answers, without a slash at its end, and the variable that holds a key."""
+
+    root: str
+    api_key_env: str | None = None
+
+    def text(self, path: str, body: Any = None, *, timeout_s: float = 5.0) -> str:
+        """Return a page, or what a JSON body posted to it brings; raises as get_text does."""
+        key = read_key(self.api_key_env)
+        return get_text(f"{self.root}{path}", api_key=key, body=body, timeout_s=timeout_s)
+
+    def json(self, path: str, body: Any = None, *, timeout_s: float = 5.0) -> Any:
+        """Return a JSON document; raises as get_text does."""
+        return json.loads(self.text(path, body, timeout_s=timeout_s))
+
+    def metrics(self, path: str = "/metrics") -> "Metrics":
+        """Return Prometheus metrics by name; raises as get_text does."""
+        return parse_metrics(self.text(path))
 
 
 def get_text(
@@ -78,13 +113,33 @@ def count_tokens(
     return len(told["tokens"])
 
 
-def parse_metrics(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
-    """Return name -> [(labels, value)] of Prometheus text; raises ValueError if it is none."""
-    found: dict[str, list[tuple[dict[str, str], float]]] = {}
+def parse_metrics(text: str) -> Metrics:
+    """Return the metrics of Prometheus text; raises ValueError if it is none."""
+    found: Metrics = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             found.setdefault(sample.name, []).append((dict(sample.labels), float(sample.value)))
     return found
+
+
+def read_counts(metrics: Metrics, names: Mapping[str, str]) -> Sample:
+    """Return labkit's field -> the sum over all series of the metric that the table names.
+
+    Whole numbers; fields that end with `_s_sum` are seconds and stay fractions. None where the
+    engine has no such metric.
+    """
+    told: Sample = {}
+    for field, name in names.items():
+        found = metrics.get(name)
+        total = None if found is None else sum(value for _, value in found)
+        told[field] = total if total is None or field.endswith("_s_sum") else round(total)
+    return told
+
+
+def read_mean(metrics: Metrics, name: str) -> float | None:
+    """Return the mean over all series of a metric, None where there is none."""
+    found = [value for _, value in metrics.get(name, [])]
+    return sum(found) / len(found) if found else None
 
 
 def empty_sample() -> Sample:
@@ -134,33 +189,6 @@ def map_llamacpp(
         "generation_tokens_total": _sum(metrics, "llamacpp:tokens_predicted_total"),
         "prefix_cache_queries_tokens_total": prompts,
         "prefix_cache_hits_tokens_total": cached,
-    }
-
-
-def map_vllm(text: str) -> Sample:
-    """Return labkit's sample from vLLM's /metrics text; several engines behind it are summed."""
-    metrics = parse_metrics(text)
-    usages = [value for _, value in metrics.get("vllm:kv_cache_usage_perc", [])]
-    usage = sum(usages) / len(usages) if usages else None
-    capacity = 0
-    for labels, _ in metrics.get("vllm:cache_config_info", []):
-        size = labels.get("kv_cache_size_tokens", "")
-        blocks, block = labels.get("num_gpu_blocks", ""), labels.get("block_size", "")
-        if size.isdecimal():
-            capacity += int(size)
-        elif blocks.isdecimal() and block.isdecimal():
-            capacity += int(blocks) * int(block)
-    return empty_sample() | {
-        "num_requests_running": _sum(metrics, "vllm:num_requests_running"),
-        "num_requests_waiting": _sum(metrics, "vllm:num_requests_waiting"),
-        "kv_cache_usage": usage,
-        "kv_cache_used_tokens": None if usage is None or not capacity else round(usage * capacity),
-        "kv_cache_capacity_tokens": capacity or None,
-        "num_preemptions": _sum(metrics, "vllm:num_preemptions_total"),
-        "prompt_tokens_total": _sum(metrics, "vllm:prompt_tokens_total"),
-        "generation_tokens_total": _sum(metrics, "vllm:generation_tokens_total"),
-        "prefix_cache_queries_tokens_total": _sum(metrics, "vllm:prefix_cache_queries_total"),
-        "prefix_cache_hits_tokens_total": _sum(metrics, "vllm:prefix_cache_hits_total"),
     }
 
 

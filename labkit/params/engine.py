@@ -10,10 +10,13 @@ from labkit.params.section import Fraction, PositiveFloat, PositiveInt, Section
 class EngineParams(Section):
     """The engine under test; the knobs carry vLLM's names whatever the engine is."""
 
-    kind: Literal["llamacpp", "endpoint"]
-    """`llamacpp` launches the engine that ships; `endpoint` uses one that already runs."""
+    kind: Literal["llamacpp", "vllm", "sglang", "tensorrt_llm", "tgi", "endpoint"]
+    """`llamacpp` launches the engine that ships, `endpoint` uses one that already runs, the others
+    are launched where they are installed."""
     model: str | None = None
-    """A path to a model file, the name `smollm2`, or the name that an endpoint serves."""
+    """A path or hub name of a model, the name `smollm2`, or the name that an endpoint serves."""
+    executable: str | None = None
+    """The engine's program; unset takes the one on the PATH."""
     max_num_seqs: PositiveInt | None = None
     """Sequences that the engine works on at the same time."""
     max_num_batched_tokens: PositiveInt | None = None
@@ -25,6 +28,8 @@ class EngineParams(Section):
     gpu_memory_utilization: Fraction | None = None
     block_size: PositiveInt | None = None
     scheduling_policy: str | None = None
+    static_batching: bool | None = None
+    """Start no sequence before the whole batch has ended, as a control for continuous batching."""
     num_threads: PositiveInt | None = None
     """CPU threads of the engine; unset leaves one core to the client."""
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
@@ -32,6 +37,11 @@ class EngineParams(Section):
     start_timeout_s: PositiveFloat = 120.0
     extra_args: dict[str, Any] = Field(default_factory=dict)
     """Passed to the engine untouched, under the engine's own names."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables for the engine, such as CUDA_VISIBLE_DEVICES; never secrets."""
+    on_oom: Literal["fail", "step_down"] = "fail"
+    """What to do when the engine runs out of memory: `step_down` tries again with max_num_seqs 16,
+    then a budget of 4096, and says so."""
     base_url: str | None = None
     """Of an endpoint, with or without `/v1`."""
     api_key_env: str | None = None

@@ -18,6 +18,15 @@ FIELDS = (
     "generation_tokens_total",
     "prefix_cache_queries_tokens_total",
     "prefix_cache_hits_tokens_total",
+    "kv_cache_capacity_bytes",
+    "engine_ttft_s_sum",
+    "engine_ttft_count",
+    "engine_queue_time_s_sum",
+    "engine_queue_time_count",
+    "engine_prefill_time_s_sum",
+    "engine_prefill_time_count",
+    "engine_decode_time_s_sum",
+    "engine_decode_time_count",
 )
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from labkit.engines import check_engine, explain_command, open_engine
+from labkit.engines import check_engines, explain_command, open_engine
 from labkit.engines.process import choose_port
 from labkit.engines.scrape import empty_sample
 from labkit.errors import EndpointError, EngineError, ParamsError
@@ -69,7 +69,7 @@ def test_key_comes_from_the_environment(pages, tmp_path, monkeypatch) -> None:
     params = make_params(pages.root, api_key_env="TEST_KEY")
     monkeypatch.delenv("TEST_KEY", raising=False)
     with pytest.raises(ParamsError, match="TEST_KEY, found it unset"):
-        check_engine(params)
+        check_engines([params])
     monkeypatch.setenv("TEST_KEY", "wrong")
     with (
         pytest.raises(EndpointError, match=r"found HTTP 401; set engine\.api_key_env"),
@@ -101,7 +101,7 @@ def test_something_else_there(pages, tmp_path) -> None:
 def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(monkeypatch) -> None:
     monkeypatch.setenv("TEST_KEY", "canary\r")
     with pytest.raises(ParamsError, match="TEST_KEY, found a line break") as caught:
-        check_engine(make_params("http://127.0.0.1:1", api_key_env="TEST_KEY"))
+        check_engines([make_params("http://127.0.0.1:1", api_key_env="TEST_KEY")])
     assert "canary" not in str(caught.value)
 
 
@@ -129,7 +129,7 @@ def test_models_nested_too_deep(pages, tmp_path) -> None:
 @pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:abc", "http://u:canary@x"])
 def test_wrong_address(url: str) -> None:
     with pytest.raises(ParamsError, match=r"expected engine\.base_url such as") as caught:
-        check_engine(make_params(url))
+        check_engines([make_params(url)])
     assert "canary" not in str(caught.value)
 
 
@@ -137,15 +137,15 @@ def test_a_proxy_that_is_none_is_refused(monkeypatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ALL_PROXY", "foo://bar")
-    check_engine(make_params("http://127.0.0.1:1"))
+    check_engines([make_params("http://127.0.0.1:1")])
     with pytest.raises(ParamsError, match="ALL_PROXY"):
-        check_engine(make_params("http://x.test"))
+        check_engines([make_params("http://x.test")])
 
 
 def test_wrong_request() -> None:
     with pytest.raises(ParamsError, match=r"engine\.max_num_seqs for an endpoint"):
-        check_engine(make_params("http://x", max_num_seqs=2))
+        check_engines([make_params("http://x", max_num_seqs=2)])
     with pytest.raises(ParamsError, match="extra_args for an endpoint"):
-        check_engine(make_params("http://x", extra_args={"a": 1}))
+        check_engines([make_params("http://x", extra_args={"a": 1})])
     with pytest.raises(ParamsError, match="such as http://127"):
-        check_engine(make_params("localhost:8000"))
+        check_engines([make_params("localhost:8000")])

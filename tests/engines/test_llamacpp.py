@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from labkit.engines import Engine, check_engine, explain_command, llamacpp, open_engine
+from labkit.engines import Engine, check_engines, explain_command, llamacpp, open_engine
 from labkit.engines.llamacpp import default_threads
 from labkit.engines.process import EngineProcess, is_port_free
 from labkit.errors import EngineError, ParamsError
@@ -60,6 +60,7 @@ def test_launch_effective_sample_and_stop(model: Path, tmp_path: Path) -> None:
             "max_num_batched_tokens": 64,
             "enable_prefix_caching": False,
             "num_threads": 1,
+            "static_batching": False,
         }
         assert engine.model == "smollm2"
         assert engine.pid in engine.pids()
@@ -165,15 +166,15 @@ def test_port_in_use_is_the_users_mistake(model: Path) -> None:
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(ParamsError, match="in use"),
     ):
-        check_engine(make_params(port=taken.getsockname()[1]))
+        check_engines([make_params(port=taken.getsockname()[1])])
 
 
 def test_missing_model_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LABKIT_CACHE", str(tmp_path))
     with pytest.raises(ParamsError, match="make setup"):
-        check_engine(make_params())
+        check_engines([make_params()])
     with pytest.raises(ParamsError, match=r"path of a \.gguf file .*'org/name'"):
-        check_engine(make_params(model="org/name"))
+        check_engines([make_params(model="org/name")])
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_missing_model_names_the_way_out(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_wrong_extra_args(model: Path, extra_args: dict, told: str) -> None:
     with pytest.raises(ParamsError, match=told):
-        check_engine(make_params(extra_args=extra_args))
+        check_engines([make_params(extra_args=extra_args)])
 
 
 @pytest.mark.parametrize(
@@ -197,12 +198,12 @@ def test_wrong_extra_args(model: Path, extra_args: dict, told: str) -> None:
         ("enable_chunked_prefill", True, "max_num_batched_tokens"),
         ("gpu_memory_utilization", 0.5, "max_model_len"),
         ("block_size", 16, "max_model_len"),
-        ("scheduling_policy", "fcfs", "cont_batching"),
+        ("scheduling_policy", "fcfs", "static_batching"),
     ],
 )
 def test_knob_that_it_does_not_have(knob: str, value: object, nearest: str) -> None:
     with pytest.raises(ParamsError, match=f"engine.{knob} for llamacpp.*{nearest}"):
-        check_engine(make_params(**{knob: value}))
+        check_engines([make_params(**{knob: value})])
 
 
 def test_command_is_explained_without_a_launch(model: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit.engines.scrape import empty_sample, get_json, get_text, map_llamacpp, map_vllm
+from labkit.engines.scrape import empty_sample, get_json, get_text, map_llamacpp
 
 LLAMACPP = """# TYPE llamacpp:prompt_tokens_total counter
 llamacpp:prompt_tokens_total 60
@@ -14,21 +14,6 @@ llamacpp:prompt_tokens_cached_total 20
 llamacpp:tokens_predicted_total 33
 # TYPE llamacpp:requests_deferred gauge
 llamacpp:requests_deferred 4
-"""
-VLLM = """# TYPE vllm:num_requests_running gauge
-vllm:num_requests_running{engine="0",model_name="m"} 2.0
-# TYPE vllm:num_requests_waiting gauge
-vllm:num_requests_waiting{engine="0",model_name="m"} 5.0
-# TYPE vllm:kv_cache_usage_perc gauge
-vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.25
-# TYPE vllm:cache_config_info gauge
-vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="100"} 1.0
-# TYPE vllm:num_preemptions_total counter
-vllm:num_preemptions_total{engine="0",model_name="m"} 3.0
-# TYPE vllm:prefix_cache_queries_total counter
-vllm:prefix_cache_queries_total{engine="0",model_name="m"} 640.0
-# TYPE vllm:prefix_cache_hits_total counter
-vllm:prefix_cache_hits_total{engine="0",model_name="m"} 64.0
 """
 RUNNING = {
     "n_ctx": 256,
@@ -94,19 +79,6 @@ def test_what_llamacpp_does_not_tell_is_none() -> None:
     sample = map_llamacpp("", [{"n_ctx": 256, "is_processing": False}])
     assert sample["num_requests_waiting"] is None
     assert sample["prompt_tokens_total"] is None
-
-
-def test_vllm_names() -> None:
-    assert map_vllm(VLLM) == empty_sample() | {
-        "num_requests_running": 2,
-        "num_requests_waiting": 5,
-        "kv_cache_usage": 0.25,
-        "kv_cache_used_tokens": 400,
-        "kv_cache_capacity_tokens": 1600,
-        "num_preemptions": 3,
-        "prefix_cache_queries_tokens_total": 640,
-        "prefix_cache_hits_tokens_total": 64,
-    }
 
 
 def test_loopback_is_reached_without_a_proxy(pages, monkeypatch: pytest.MonkeyPatch) -> None:

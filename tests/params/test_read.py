@@ -40,7 +40,7 @@ def test_what_is_dumped_reads_back_the_same(tmp_path: Path) -> None:
         pytest.param("max_num_seqs: 4", "max_num_seq: 4", "did you mean max_num_seqs?", id="typo"),
         pytest.param("max_num_seqs: 4", "max_num_seqs: four", "valid integer", id="type"),
         pytest.param("max_num_seqs: 4", "max_num_seqs: 0", "greater than or equal to 1", id="zero"),
-        pytest.param("kind: llamacpp", "kind: llama", "'llamacpp' or 'endpoint'", id="kind"),
+        pytest.param("kind: llamacpp", "kind: llama", "'tgi' or 'endpoint'", id="kind"),
         pytest.param("name: small", "name: Big Run", "name", id="name"),
         pytest.param("name: small\n", "", "name is required", id="missing"),
         pytest.param("sweep:", "swep:", "did you mean sweep?", id="section"),
