@@ -38,6 +38,9 @@ class Story:
             self._place = f"{event['variable'].rpartition('.')[2]} = {event['value']}"
             if event["repeat"]:
                 self._place += f", repeat {event['repeat']}"
+        elif kind == "step_down":
+            knob, smaller = event["knob"], event["to"]
+            self._doing = f"out of memory, trying again with {knob} = {smaller}"
         elif kind == "warmup":
             self._doing = "warming up"
         elif kind == "requests":

@@ -1,54 +1,25 @@
-"""The one place that knows the order: engine, ready, warm-up, load beside sampling, stop, records.
+"""The order of a run: point after point, each on an engine that is up, failures and all.
 
 It measures the points that a run folder lacks. It must not know how a latency is derived, what a
 figure looks like, or that notebooks exist.
 """
 
-import contextlib
 import os
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from labkit.client.headroom import measure_headroom
-from labkit.client.load import Client, Order
-from labkit.client.share import count_warmup
-from labkit.client.stream import Target
-from labkit.engines import Engine, open_engine
-from labkit.errors import LabkitError
+from labkit.client.load import Client
+from labkit.engines import list_absent
+from labkit.engines.stepdown import step_down
+from labkit.errors import EngineError, LabkitError
+from labkit.held import Held, Running
 from labkit.params import EngineParams, Params, load_params
 from labkit.plan import Point, make_plan
-from labkit.records import SCHEMA, RunFolder, replace_json, set_aside
-from labkit.telemetry.sampler import Sampler, open_sources
-from labkit.workload import fingerprint, generate, imitate
-
-OnEvent = Callable[[dict[str, Any]], None]
-
-KNOBS = tuple(
-    name
-    for name in EngineParams.model_fields
-    if name.startswith(("max_", "enable_"))
-    or name
-    in (
-        "gpu_memory_utilization",
-        "block_size",
-        "scheduling_policy",
-        "static_batching",
-        "num_threads",
-    )
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """An engine that is up, what it was launched with, and where its log is."""
-
-    params: EngineParams
-    engine: Engine
-    log: Path
+from labkit.point import OnEvent, describe_point, measure_point
+from labkit.records import RunFolder, replace_json, set_aside
 
 
 def measure(run: RunFolder, on_event: OnEvent, running: Running | None = None) -> None:
@@ -78,42 +49,62 @@ def measure(run: RunFolder, on_event: OnEvent, running: Running | None = None) -
 
 
 def _measure_points(
-    run: RunFolder, params: Params, points: list[Point], emit: OnEvent, held: Running | None
+    run: RunFolder, params: Params, points: list[Point], emit: OnEvent, running: Running | None
 ) -> None:
     emit({"event": "run", "num_points": len(points), "at_s": time.monotonic()})
-    with Client() as client, contextlib.ExitStack() as stack:
+    with Client() as client, Held(running) as held:
         _note_headroom(run, client)
         for number, point in enumerate(points, start=1):
-            began_at_s = time.monotonic()
-            emit({"event": "point", "number": number, "at_s": began_at_s, **point.place()})
-            folder = _begin(run, point)
-            facts: dict[str, Any] = _describe(point)
-            replace_json(folder / "point.json", facts)
-            try:
-                if held is None or held.params != point.engine:
-                    stack.close()
-                    held = None
-                    facts["started_at_s"] = time.monotonic()
-                    engine = stack.enter_context(open_engine(point.engine, folder=folder))
-                    held = Running(point.engine, engine, folder / "engine.log")
-                    facts["ready_at_s"] = time.monotonic()
-                else:
-                    facts["cache_reset"] = held.engine.reset_cache()
-                facts["engine_log"] = os.path.relpath(held.log, run.path)
-                _measure_point(params, point, held.engine, client, folder, facts, emit)
-                facts["status"] = "ok"
-            except Exception as error:  # whatever it is, the next point may still be measured
-                facts |= {"status": "failed", "error": _tell(error)}
-                stack.close()
-                held = None
-            except BaseException as error:
-                facts |= {"status": "interrupted", "error": _tell(error)}
-                raise
-            finally:
-                replace_json(folder / "point.json", facts)
-                emit({"event": "point_end", "number": number, "status": facts["status"],
-                      "error": facts["error"], "at_s": time.monotonic()})  # fmt: skip
+            at_s = time.monotonic()
+            emit({"event": "point", "number": number, "at_s": at_s, **point.place()})
+            engine: EngineParams | None = point.engine
+            steps: list[dict[str, Any]] = []
+            while engine is not None:
+                facts, engine = _try(run, params, point, engine, steps, client, held, emit)
+            emit({"event": "point_end", "number": number, "status": facts["status"],
+                  "error": facts["error"], "at_s": time.monotonic()})  # fmt: skip
     emit({"event": "end", "at_s": time.monotonic()})
+
+
+def _try(
+    run: RunFolder,
+    params: Params,
+    point: Point,
+    engine: EngineParams,
+    steps: list[dict[str, Any]],
+    client: Client,
+    held: Held,
+    emit: OnEvent,
+) -> tuple[dict[str, Any], EngineParams | None]:
+    """Measure a point once; return its facts, and smaller settings to try it again with or None."""
+    folder = _begin(run, point)
+    facts = describe_point(point) | {"stepped_down": list(steps)}
+    replace_json(folder / "point.json", facts)
+    smaller = None
+    try:
+        up = held.open(engine, folder, facts)
+        facts["engine_log"] = os.path.relpath(up.log, run.path)
+        measure_point(params, point, up.engine, client, folder, facts, emit)
+        facts["status"] = "ok"
+    except Exception as error:  # whatever it is, the next point may still be measured
+        kind = error.kind if isinstance(error, EngineError) else None
+        facts |= {"status": "failed", "error": _tell(error), "error_kind": kind}
+        try:
+            held.drop()
+        except EngineError as left:
+            facts["error"] += f"; {_tell(left)}"
+        if engine.on_oom == "step_down" and (
+            found := step_down(engine, kind, list_absent(engine.kind))
+        ):
+            smaller, step = found
+            steps.append(step)
+            emit({"event": "step_down", **step, "at_s": time.monotonic()})
+    except BaseException as error:
+        facts |= {"status": "interrupted", "error": _tell(error)}
+        raise
+    finally:
+        replace_json(folder / "point.json", facts)
+    return facts, smaller
 
 
 def _note_headroom(run: RunFolder, client: Client) -> None:
@@ -124,94 +115,11 @@ def _note_headroom(run: RunFolder, client: Client) -> None:
         run.update_manifest(headroom=None, headroom_reason=_tell(error))
 
 
-def _measure_point(
-    params: Params,
-    point: Point,
-    engine: Engine,
-    client: Client,
-    folder: Path,
-    facts: dict[str, Any],
-    emit: OnEvent,
-) -> None:
-    facts |= {"command": engine.command, "effective": engine.effective(), "model": engine.model}
-    salt = point.point_id if point.workload.salt else ""
-    count = engine.count_tokens
-    traffic = generate(point.workload, seed=point.seed, salt=salt, count=count)
-    warmup = imitate(
-        traffic.requests,
-        count_warmup(point.load),
-        seed=point.seed,
-        salt=f"warm-up {point.point_id}",
-        count=count,
-    )
-    facts["workload_sha256"] = fingerprint(traffic.requests)
-    facts["traffic"] = {
-        "num_requests": len(traffic.requests),
-        "skipped": traffic.skipped,
-        "source_sha256": traffic.source_sha256,
-        "lengths_from": traffic.lengths_from,
-    }
-    order = Order(
-        requests=traffic.requests,
-        warmup=warmup,
-        target=Target(
-            base_url=engine.base_url,
-            model=engine.model,
-            endpoint=point.workload.endpoint,
-            temperature=point.workload.temperature,
-            extra_body=engine.request_options(),
-            timeout_s=point.load.request_timeout_s,
-        ),
-        load=point.load,
-        seed=point.seed,
-        api_key_env=point.engine.api_key_env,
-        out=folder / "requests.jsonl",
-    )
-    sources, gpu_reason = open_sources(engine.sample, engine.pids, client.pids)
-    facts["gpu"] = {"available": gpu_reason is None, "reason": gpu_reason}
-    with Sampler(folder / "samples.jsonl", params.sampling.period_s, sources):
-        result = client.fire(
-            order,
-            on_progress=lambda progress: emit({"event": "requests", **asdict(progress)}),
-            on_warmup=lambda progress: emit({"event": "warmup", **asdict(progress)}),
-            check=engine.check,
-        )
-    facts |= {
-        "load_started_at_s": result.started_at_s,
-        "load_ended_at_s": result.ended_at_s,
-        "client": result.client,
-    }
-
-
 def _begin(run: RunFolder, point: Point) -> Path:
     folder = run.point_folder(point.point_id)
     set_aside(folder)
     folder.mkdir(parents=True)
     return folder
-
-
-def _describe(point: Point) -> dict[str, Any]:
-    engine = point.engine.model_dump(mode="json")
-    return {
-        "schema": SCHEMA,
-        **point.place(),
-        "index": point.index,
-        "seed": point.seed,
-        "status": "running",
-        "error": None,
-        "engine": {knob: engine[knob] for knob in ("kind", "model", *KNOBS)},
-        "effective": {},
-        "workload": point.workload.model_dump(mode="json"),
-        "load": point.load.model_dump(mode="json"),
-        "command": [],
-        "started_at_s": None,
-        "ready_at_s": None,
-        "load_started_at_s": None,
-        "load_ended_at_s": None,
-        "traffic": None,
-        "client": None,
-        "cache_reset": None,
-    }
 
 
 def _end(run: RunFolder, status: str, error: str | None) -> None:

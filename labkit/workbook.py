@@ -20,6 +20,7 @@ from labkit.analysis.summary import summarize, to_frame
 from labkit.client.verify import verify_endpoint
 from labkit.engines import open_engine
 from labkit.errors import ParamsError, RecordsError
+from labkit.held import Running
 from labkit.params import Params, load_params, name_nearest
 from labkit.plan import make_plan
 from labkit.progress import Teller, show_in_place
@@ -27,7 +28,7 @@ from labkit.records import RunFolder, replace_json, replace_text
 from labkit.report import figures, tables
 from labkit.report.opening import list_commands, make_opening
 from labkit.request import check_request, create_run
-from labkit.run import Running, measure
+from labkit.run import measure
 
 
 def sweep(

@@ -25,13 +25,15 @@ LAYERS = {
     "telemetry": 3,
     "report": 3,
     "request": 4,
-    "run": 4,
-    "execute": 5,
-    "workbook": 5,
-    "doctor": 5,
-    "publish": 6,
-    "cli": 7,
-    "__main__": 8,
+    "held": 4,
+    "point": 4,
+    "run": 5,
+    "execute": 6,
+    "workbook": 6,
+    "doctor": 6,
+    "publish": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 """A part imports only parts with a lower number, and itself."""
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from labkit import held
 from labkit import run as running
+from labkit.errors import EngineError
 from labkit.params import parse_params
 from labkit.plan import make_plan
 from labkit.records import RunFolder
@@ -23,7 +25,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     def open_engine(params: object, *, folder: Path) -> Iterator[None]:
         yield None
 
-    monkeypatch.setattr(running, "open_engine", open_engine)
+    monkeypatch.setattr(held, "open_engine", open_engine)
     params = parse_params(
         {
             "name": "small",
@@ -41,7 +43,7 @@ def end_first_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> Non
         if point.index == 0:
             raise error
 
-    monkeypatch.setattr(running, "_measure_point", measure_point)
+    monkeypatch.setattr(running, "measure_point", measure_point)
 
 
 def test_a_bug_in_a_point_fails_it_and_the_next_is_measured(
@@ -73,10 +75,53 @@ def test_only_what_is_missing_is_measured_and_the_failed_one_is_kept(
     end_first_with(monkeypatch, OSError("no"))
     measure(run, lambda event: None)
     events: list[dict[str, Any]] = []
-    monkeypatch.setattr(running, "_measure_point", lambda *rest: None)
+    monkeypatch.setattr(running, "measure_point", lambda *rest: None)
     measure(run, events.append)
     assert [event["point_id"] for event in events if event["event"] == "point"] == [
         "000-max_num_seqs-1-r0"
     ]
     assert run.count_measured() == 2
     assert (run.path / "points" / "000-max_num_seqs-1-r0.attempt1").is_dir()
+
+
+def test_out_of_memory_steps_down_in_order_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = parse_params(
+        {
+            "name": "small",
+            "engine": {"kind": "vllm", "model": "m", "on_oom": "step_down"},
+            "workload": {"num_requests": 2, "prompt_tokens": 8, "completion_tokens": 2},
+            "load": {"max_concurrency": 2},
+            "sweep": {"variable": "engine.max_num_seqs", "values": [64, 2]},
+        }
+    )
+    run = create_run(params, make_plan(params), tmp_path / "reports")
+    asked = []
+
+    @contextmanager
+    def open_engine(params: Any, *, folder: Path) -> Iterator[None]:
+        asked.append((params.max_num_seqs, params.max_num_batched_tokens))
+        if params.max_num_batched_tokens != 4096 and params.max_num_seqs != 2:
+            raise EngineError("out", kind="oom_profile")
+        yield None
+
+    monkeypatch.setattr(held, "open_engine", open_engine)
+    monkeypatch.setattr(running, "measure_point", lambda *rest: None)
+    events: list[dict[str, Any]] = []
+    measure(run, events.append)
+    assert asked == [(64, None), (16, None), (16, 4096), (2, None)]
+    first, second = run.points()
+    assert first.point["status"] == "ok"
+    assert first.point["engine"]["max_num_seqs"] == 64
+    assert first.point["stepped_down"] == [
+        {"knob": "max_num_seqs", "from": 64, "to": 16, "because": "oom_profile"},
+        {"knob": "max_num_batched_tokens", "from": None, "to": 4096, "because": "oom_profile"},
+    ]
+    assert second.point["stepped_down"] == []
+    assert [event["event"] for event in events].count("point_end") == 2
+    kept = sorted(path.name for path in (run.path / "points").iterdir())
+    assert [name for name in kept if "attempt" in name] == [
+        "000-max_num_seqs-64-r0.attempt1",
+        "000-max_num_seqs-64-r0.attempt2",
+    ]

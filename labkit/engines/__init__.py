@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from labkit.engines import endpoint, launched, llamacpp, vllm
 from labkit.engines.adapter import Adapter
+from labkit.engines.flags import Absent
 from labkit.params import EngineParams
 
 ADAPTERS: Mapping[str, Adapter] = {
@@ -109,3 +110,12 @@ def check_engines(engines: Sequence[EngineParams]) -> None:
                 group.append(params)
     for (kind, _), group in groups.items():
         launched.check_launches(ADAPTERS[kind], group)
+
+
+def list_absent(kind: str) -> list[str]:
+    """Return the knobs that an engine does not have, whatever their value."""
+    if kind == "llamacpp":
+        return list(llamacpp.REFUSED)
+    if kind == "endpoint":
+        return list(endpoint.UNSETTABLE)
+    return [name for name, knob in ADAPTERS[kind].KNOBS.items() if isinstance(knob, Absent)]
