@@ -3,7 +3,8 @@
 It is run as a file, `python -I -S guard.py LOG GRACE_S COMMAND...`, so it knows the standard
 library only. It starts the command in a session of its own with the log as its output, tells the
 command's pid in one JSON line, and then waits for one of two things: the command ends by itself,
-or the parent is gone (its end of stdin closes, even by kill -9), which ends the whole group.
+which it tells in another line, or the parent is gone (its end of stdin closes, even by kill -9).
+Either ends the whole group.
 """
 
 import contextlib
@@ -53,6 +54,8 @@ def main() -> int:
         gone = (0 in ready and not os.read(0, 4096)) or os.getppid() != parent
         if status is None and (gone or terminated):
             break
+    if status is not None:  # what is left of its group may take its time to end
+        _tell({"returncode": status if status >= 0 else 128 - status})
     return _end_group(pid, status, grace_s, wake)
 
 
@@ -148,7 +151,8 @@ def _find_prctl() -> Callable[[int, int], None]:
 
 
 def _tell(fact: dict[str, object]) -> None:
-    os.write(1, json.dumps(fact).encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError):  # the parent may be gone
+        os.write(1, json.dumps(fact).encode() + b"\n")
 
 
 if __name__ == "__main__":

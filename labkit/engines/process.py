@@ -7,9 +7,11 @@ this process afterwards, the guard ends the engine's whole process group.
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -33,6 +35,8 @@ class EngineProcess:
         self.log = log
         self._guard = guard
         self._start = start
+        self._returncode: int | None = None
+        self._lock = threading.Lock()
 
     @property
     def alive(self) -> bool:
@@ -41,8 +45,14 @@ class EngineProcess:
 
     @property
     def returncode(self) -> int | None:
-        """The engine's exit code, 128 + the signal that ended it, or None while it runs."""
-        return self._guard.poll()
+        """The engine's exit code, 128 + the signal that ended it, or None while it runs.
+
+        It is known as soon as the engine itself has ended, whatever its descendants do.
+        """
+        with self._lock:
+            if self._returncode is None:
+                self._returncode = _read_returncode(self._guard)
+            return self._returncode
 
     def pids(self) -> list[int]:
         """Return the pids of the engine and all its descendants, which may be none."""
@@ -132,6 +142,18 @@ class EngineProcess:
             wait_port_free(port)
 
 
+def _read_returncode(guard: subprocess.Popen[bytes]) -> int | None:
+    """Return what the guard told or ended with, None while there is neither; never waits."""
+    pipe = guard.stdout
+    if pipe is not None and not pipe.closed:
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        told = json.loads(pipe.readline() or b"{}") if poll.poll(0) else {}
+        if "returncode" in told:
+            return int(told["returncode"])
+    return guard.poll()
+
+
 def start(
     command: list[str],
     *,
@@ -151,6 +173,7 @@ def start(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        bufsize=0,  # a line more than was asked for would be invisible to select
         env=None if env is None else dict(env),
         start_new_session=True,
     )

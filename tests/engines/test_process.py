@@ -163,3 +163,20 @@ def test_interrupt_of_the_guard_does_not_reach_the_engine(tmp_path: Path) -> Non
     threading.Event().wait(0.1)
     assert process.alive
     process.stop()
+
+
+def test_death_is_known_before_its_descendants_have_ended(tmp_path: Path) -> None:
+    process = start(python(PARENT), log=tmp_path / "engine.log", grace_s=30)
+    try:
+        child = int(wait_for(process, "deaf").split("child ")[1].split()[0])
+        os.kill(process.pid, signal.SIGKILL)
+        deadline_s = time.monotonic() + 2
+        while process.alive:
+            assert time.monotonic() < deadline_s
+        assert process.returncode == 137
+        assert psutil.pid_exists(child)  # it ignores SIGTERM, and the grace is not over
+        with pytest.raises(EngineError, match="exit code 137"):
+            process.check()
+        os.kill(child, signal.SIGKILL)
+    finally:
+        process.stop()

