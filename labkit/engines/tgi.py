@@ -36,8 +36,8 @@ KNOBS: dict[str, Knob] = {
         "token, flashdecoding of 256, paged of 16"
     ),
     "scheduling_policy": Absent(
-        "it serves first come first served; the nearest are waiting-served-ratio and "
-        "max-waiting-tokens in engine.extra_args"
+        "it serves first come first served; with enable_chunked_prefill false it heeds "
+        "waiting-served-ratio and max-waiting-tokens in engine.extra_args"
     ),
     "num_threads": Absent("it computes on a GPU; OMP_NUM_THREADS in engine.env is the nearest"),
 }
