@@ -5,7 +5,7 @@ Where the numbers come from is said at each.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ class Life:
     resets: bool
     num_tokens: int | None
     """What its tokenizer page tells of any text, None where it has none."""
-    settings: dict[str, Any] = field(default_factory=dict)
 
 
 LIVES = {
@@ -51,6 +50,51 @@ LIVES = {
             "kv_cache_usage": 0.25,
             "kv_cache_used_tokens": 400,
             "kv_cache_capacity_tokens": 1600,
+        },
+        resets=True,
+        num_tokens=3,
+    ),
+    # The fields that SGLang 0.5.23 told in real runs, with numbers of their own.
+    "sglang": Life(
+        pages={
+            "/ready": "",
+            "/server_info": {
+                "max_total_num_tokens": 4096,
+                "disable_radix_cache": False,
+                "mem_fraction_static": 0.3,
+                "page_size": 1,
+                "schedule_policy": "lpm",
+                "chunked_prefill_size": 512,
+                "internal_states": [{"effective_max_running_requests_per_dp": 4}],
+            },
+            "/v1/models": {"data": [{"id": "name", "max_model_len": 1024}]},
+            "/v1/loads?include=core": {
+                "loads": [
+                    {
+                        "num_running_reqs": 2,
+                        "num_waiting_reqs": 6,
+                        "num_used_tokens": 1024,
+                        "max_total_num_tokens": 4096,
+                    }
+                ]
+            },
+            "/metrics": (
+                'sglang:num_requests_total{model_name="m"} 3.0\n'
+                'sglang:generation_tokens_total{model_name="m"} 96.0\n'
+            ),
+            "/flush_cache?timeout=10": "Cache flushed.",
+            "/tokenize": {"tokens": [5, 6, 7], "count": 3},
+        },
+        log="max_total_num_tokens=4096, chunked_prefill_size=512, max_prefill_tokens=16384, "
+        "max_running_requests=4, context_len=1024",
+        effective={"max_num_seqs": 4, "max_model_len": 1024, "scheduling_policy": "lpm"},
+        sample={
+            "num_requests_running": 2,
+            "num_requests_waiting": 6,
+            "kv_cache_usage": 0.25,
+            "kv_cache_used_tokens": 1024,
+            "kv_cache_capacity_tokens": 4096,
+            "generation_tokens_total": 96,
         },
         resets=True,
         num_tokens=3,
@@ -180,6 +224,37 @@ LAST_WORDS = {
         ("oom_run", "in execute_model\n  x\ntorch.OutOfMemoryError: CUDA out of memory."),
         ("oom_load", "in load_model\n  x\ntorch.OutOfMemoryError: CUDA out of memory."),
         ("oom_profile", "in profile_run\n  x\ntorch.OutOfMemoryError: CUDA out of memory."),
+        ("oom_load", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"),
+    ],
+    "sglang": [
+        ("unknown_flag", "sglang serve: error: unrecognized arguments: --enable-radix-cache"),
+        ("unknown_flag", "sglang serve: error: argument --page-size: invalid int value: 'x'"),
+        ("bad_combination", "AssertionError: chunked_prefill_size must be divisible by page_size"),
+        (
+            "bad_combination",
+            "AssertionError: To use priority scheduling, schedule_policy must be 'fcfs' or 'lof'.",
+        ),
+        ("bad_combination", "--retraction-policy priority requires --enable-priority-scheduling"),
+        ("bad_combination", "--min-free-slots-delay is not supported with pipeline parallelism"),
+        ("bad_combination", "served_model_name cannot contain a colon (':') character"),
+        (
+            "bad_combination",
+            "enable-hierarchical-cache and disable-radix-cache are mutually exclusive",
+        ),
+        (
+            "context_too_long",
+            "User-specified context_length (9) is greater than the derived context_length (8)",
+        ),
+        (
+            "kv_too_small",
+            "Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.2",
+        ),
+        ("kv_too_small", "Not enough memory. Please try to increase --mem-fraction-static."),
+        ("oom_profile", "Exception: Capture cuda graph failed: CUDA out of memory."),
+        ("model_not_found", "OSError: Repo id must be in the form 'repo_name'"),
+        ("oom_run", "Prefill out of memory. Try to lower your batch size."),
+        ("oom_run", "in event_loop_overlap\n  x\ntorch.OutOfMemoryError: CUDA out of memory."),
+        ("oom_profile", "in alloc_memory_pool\n  x\ntorch.OutOfMemoryError: CUDA out of memory."),
         ("oom_load", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"),
     ],
     "tensorrt_llm": [

@@ -84,12 +84,12 @@ def test_a_knob_is_told_or_refused_with_the_nearest(kind: str, knob: str) -> Non
 
 def test_static_batching_is_told_or_refused_with_the_nearest(kind: str) -> None:
     build(make_params(kind, static_batching=False))
-    params = make_params(kind, static_batching=True)
+    params = make_params(kind, static_batching=True, max_num_seqs=4)
     if kind in WITHOUT_STATIC_BATCHING:
         with pytest.raises(ParamsError, match=r"no engine\.static_batching.*nearest.*leave it out"):
             build(params)
     else:
-        assert build(params) != build(make_params(kind))
+        assert build(params) != build(make_params(kind, max_num_seqs=4))
 
 
 @pytest.mark.parametrize(("kind", "name"), RENAMED)
