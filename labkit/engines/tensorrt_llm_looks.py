@@ -30,8 +30,10 @@ CACHE = {
     "maxNumBlocks": "trtllm_kv_cache_max_blocks",
     "usedNumBlocks": "trtllm_kv_cache_used_blocks",
     "tokensPerBlock": "trtllm_kv_cache_tokens_per_block",
+    "reusedBlocks": "trtllm_kv_cache_reused_blocks_total",
+    "missedBlocks": "trtllm_kv_cache_missed_blocks_total",
 }
-"""Of a step's kvCacheStats -> the gauge that tells the same in newer versions."""
+"""Of a step's kvCacheStats -> the metric that tells the same in newer versions."""
 
 SIZES = re.compile(
     r"max_seq_len=(\d+), max_num_requests=(\d+), max_num_tokens=(\d+)(?:, max_batch_size=(\d+))?"
@@ -55,21 +57,23 @@ def learn(site: Site, log: str) -> dict[str, Any]:
 
 
 def sample(site: Site, told: Mapping[str, Any]) -> Sample:
-    """Return one look at its gauges and at the last of the steps that it kept.
+    """Return one look at its gauges, or where they don't tell at the last step that it kept.
 
-    Steps are a list that reading empties, and that newer versions empty into their gauges, so
-    either may be missing: nothing is known of what neither tells. A paused sequence is counted
+    Steps are a list that reading empties, and that newer versions read by themselves to keep their
+    gauges, so they are asked for only where those are missing; an old version takes up to two
+    seconds to say that there was none. What neither tells is None. A paused sequence is counted
     while it is paused, not when it was, so there is no count of preemptions.
     """
     try:
         metrics = name_alike(site.metrics("/prometheus/metrics"))
     except urllib.error.HTTPError:
         metrics = {}
-    steps = site.json("/metrics")
-    step = steps[-1] if isinstance(steps, list) and steps else {}
+    step: dict[str, Any] = {}
+    if not {METRICS["num_requests_running"], CACHE["usedNumBlocks"]} <= metrics.keys():
+        steps = site.json("/metrics")
+        step = steps[-1] if isinstance(steps, list) and steps else {}
     cache = step.get("kvCacheStats") or read_counts(metrics, CACHE)
-    blocks, used, size = (cache.get(name) for name in CACHE)
-    hits, missed = cache.get("reusedBlocks"), cache.get("missedBlocks")
+    blocks, used, size, hits, missed = (cache.get(name) for name in CACHE)
     usage = read_mean(metrics, "trtllm_kv_cache_utilization")
     if blocks and used is not None:
         usage = used / blocks

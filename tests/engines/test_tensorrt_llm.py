@@ -28,6 +28,10 @@ trtllm_kv_cache_max_blocks{model_name="m"} 100.0
 trtllm_kv_cache_used_blocks{model_name="m"} 25.0
 # TYPE trtllm_kv_cache_tokens_per_block gauge
 trtllm_kv_cache_tokens_per_block{model_name="m"} 32.0
+# TYPE trtllm_kv_cache_reused_blocks_total counter
+trtllm_kv_cache_reused_blocks_total{model_name="m"} 4.0
+# TYPE trtllm_kv_cache_missed_blocks_total counter
+trtllm_kv_cache_missed_blocks_total{model_name="m"} 36.0
 # TYPE trtllm_generation_tokens_total counter
 trtllm_generation_tokens_total{model_name="m"} 640.0
 # TYPE trtllm_time_to_first_token_seconds histogram
@@ -192,8 +196,8 @@ def test_the_name_that_it_serves(tmp_path: Path) -> None:
     assert trt.name_served(make_params(model=str(tmp_path))) == tmp_path.name
 
 
-def test_without_steps_the_gauges_tell(pages) -> None:
-    pages.pages |= {"/metrics": [], "/prometheus/metrics": PROMETHEUS}
+def test_where_the_gauges_tell_no_step_is_taken_away(pages) -> None:
+    pages.pages |= {"/metrics": [{"numActiveRequests": 9}], "/prometheus/metrics": PROMETHEUS}
     assert trt.sample(Site(pages.root), {}) == empty_sample() | {
         "num_requests_running": 2,
         "num_requests_waiting": 1,
@@ -201,9 +205,12 @@ def test_without_steps_the_gauges_tell(pages) -> None:
         "kv_cache_used_tokens": 800,
         "kv_cache_capacity_tokens": 3200,
         "generation_tokens_total": 640,
+        "prefix_cache_hits_tokens_total": 128,
+        "prefix_cache_queries_tokens_total": 1280,
         "engine_ttft_s_sum": 4.5,
         "engine_ttft_count": 20,
     }
+    assert [path for path, _ in pages.seen] == ["/prometheus/metrics"]
 
 
 def test_with_neither_steps_nor_gauges_nothing_is_known(pages) -> None:
