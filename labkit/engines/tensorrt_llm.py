@@ -163,12 +163,13 @@ def reset_cache(site: Site) -> bool:
 
 
 def _check_sizes(params: EngineParams) -> None:
+    """Refuse a budget that a prompt may not fit into; unset is off as well, but maybe on purpose."""
     budget, length = params.max_num_batched_tokens, params.max_model_len
-    if budget and length and budget < length and not params.enable_chunked_prefill:
+    if budget and length and budget < length and params.enable_chunked_prefill is False:
         raise ParamsError(
             f"expected engine.max_num_batched_tokens of at least max_model_len {length} without "
-            f"chunked prefill, found {budget}: longer prompts would be rejected; set "
-            f"engine.enable_chunked_prefill true, or change one of the two"
+            f"chunked prefill, found {budget}: longer prompts would be rejected; change one of "
+            f"the three"
         )
 
 

@@ -63,6 +63,7 @@ TAKEN = {
     "hostname": None,
     "port": "port",
     "model-id": None,
+    "shard-uds-path": None,
     **{knob.name[2:]: name for name, knob in KNOBS.items() if isinstance(knob, Flag)},
 }
 
@@ -123,6 +124,7 @@ def build_launch(params: EngineParams, port: int, program: str, folder: Path) ->
     flags = [*said.flags, *say_extra_args(params, taken=TAKEN, renamed=RENAMED)]
     _check_sizes(flags, chunked=said.env.get("PREFILL_CHUNKING") != "0")
     command = [program, "--model-id", params.model, "--hostname", HOST, "--port", str(port)]
+    command += ["--shard-uds-path", f"/tmp/labkit-tgi-{port}"]  # by default all would share one
     return Launch([*command, *flags], {**said.env, **params.env})
 
 

@@ -159,7 +159,6 @@ def test_extra_args_are_flags_where_it_has_one_and_keys_elsewhere() -> None:
     [
         ({"scheduling_policy": "fcfs"}, "GUARANTEED_NO_EVICT or MAX_UTILIZATION.*'fcfs'"),
         ({"scheduling_policy": "STATIC_BATCH"}, "GUARANTEED_NO_EVICT or MAX_UTILIZATION"),
-        ({"max_num_batched_tokens": 512, "max_model_len": 1024}, "enable_chunked_prefill true"),
         (
             {
                 "max_num_batched_tokens": 512,
@@ -188,6 +187,7 @@ def test_what_it_can_not_do_is_told(values: dict[str, Any], told: str) -> None:
 
 
 def test_a_small_budget_is_no_matter_with_chunked_prefill() -> None:
+    build(max_num_batched_tokens=512, max_model_len=1024)
     build(max_num_batched_tokens=512, max_model_len=1024, enable_chunked_prefill=True)
 
 

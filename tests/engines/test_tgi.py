@@ -71,8 +71,9 @@ def test_every_knob_is_said_in_its_words() -> None:
     )
     assert " ".join(command) == (
         "PREFILL_CHUNKING=1 PREFIX_CACHING=0 ATTENTION=paged text-generation-launcher "
-        "--model-id org/name --hostname 127.0.0.1 --port 8001 --max-batch-size 256 "
-        "--max-batch-prefill-tokens 8192 --max-total-tokens 6144 --cuda-memory-fraction 0.9 "
+        "--model-id org/name --hostname 127.0.0.1 --port 8001 --shard-uds-path "
+        "/tmp/labkit-tgi-8001 --max-batch-size 256 --max-batch-prefill-tokens 8192 "
+        "--max-total-tokens 6144 --cuda-memory-fraction 0.9 "
         "--max-input-tokens 4096 --trust-remote-code"
     )
 
@@ -164,6 +165,6 @@ def test_the_installed_program_is_asked(tmp_path: Path) -> None:
     program.chmod(0o755)
     launch = tgi.build_launch(make_params(), 0, str(program), tmp_path)
     assert tgi.check_launches(str(program), [launch]) == [
-        "--hostname, which its --help does not list"
+        "--hostname, --shard-uds-path, which its --help does not list"
     ]
     assert find_unlisted(launch.command, frozenset(OPTIONS["flags"])) is None
