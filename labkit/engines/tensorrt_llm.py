@@ -163,7 +163,7 @@ def reset_cache(site: Site) -> bool:
 
 
 def _check_sizes(params: EngineParams) -> None:
-    """Refuse a budget that a prompt may not fit into; unset is off as well, but maybe on purpose."""
+    """Refuse a budget that a prompt may not fit into; unset, which is off too, may be on purpose."""
     budget, length = params.max_num_batched_tokens, params.max_model_len
     if budget and length and budget < length and params.enable_chunked_prefill is False:
         raise ParamsError(
