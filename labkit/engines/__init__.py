@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from labkit.engines import endpoint, launched, llamacpp, vllm
+from labkit.engines import endpoint, launched, llamacpp, tensorrt_llm, tgi, vllm
 from labkit.engines.adapter import Adapter
 from labkit.engines.flags import Absent
 from labkit.params import EngineParams
 
 ADAPTERS: Mapping[str, Adapter] = {
     "vllm": vllm,
+    "tensorrt_llm": tensorrt_llm,
+    "tgi": tgi,
 }
 """engine.kind -> the module that knows it; llama.cpp and endpoints stand beside."""
 
