@@ -43,6 +43,8 @@ def make_params(**values: Any) -> EngineParams:
     values = {**base, **values}
     extra_args = {"enforce-eager": True, **values.pop("extra_args", {})}
     env |= values.pop("env", {})
+    if "kv-cache-memory-bytes" in extra_args:
+        del env["VLLM_CPU_KVCACHE_SPACE"]  # it would win
     return EngineParams.model_validate({**values, "env": env, "extra_args": extra_args})
 
 
@@ -237,8 +239,7 @@ def test_its_own_parser_refuses_before_a_launch(values: dict[str, Any], told: st
         ({"block_size": 16}, "bad_combination"),
         ({"model": "/no/such/folder"}, "model_not_found"),
         (
-            {"max_model_len": 8192, "env": {"VLLM_CPU_KVCACHE_SPACE": ""},
-             "extra_args": {"kv-cache-memory-bytes": 60_000_000}},
+            {"max_model_len": 8192, "extra_args": {"kv-cache-memory-bytes": 60_000_000}},
             "kv_too_small",
         ),
     ],
