@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from labkit.errors import ParamsError
@@ -64,6 +65,16 @@ class Said:
     flags: list[str] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+
+
+def read_model(params: EngineParams, title: str) -> str:
+    """Return the model's path or hub name, `~` expanded; raises ParamsError if none is set."""
+    if params.model is None:
+        raise ParamsError(
+            f"expected engine.model for {title}, found none; set it to a folder or a hub name"
+        )
+    home = params.model.startswith("~")
+    return str(Path(params.model).expanduser()) if home else params.model
 
 
 def say_knobs(params: EngineParams, knobs: Mapping[str, Knob], title: str) -> Said:

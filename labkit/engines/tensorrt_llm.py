@@ -13,7 +13,16 @@ import yaml
 
 from labkit.engines.adapter import Launch
 from labkit.engines.failures import Failure
-from labkit.engines.flags import Absent, Flag, Knob, Setting, put, say_extra_args, say_knobs
+from labkit.engines.flags import (
+    Absent,
+    Flag,
+    Knob,
+    Setting,
+    put,
+    read_model,
+    say_extra_args,
+    say_knobs,
+)
 from labkit.engines.help_text import check_listed
 from labkit.engines.process import HOST
 from labkit.engines.scrape import Site
@@ -107,10 +116,7 @@ FAILURES = (
 
 def build_launch(params: EngineParams, port: int, program: str, folder: Path) -> Launch:
     """Return `trtllm-serve serve` with every knob that is set, and its settings file."""
-    if params.model is None:
-        raise ParamsError(
-            f"expected engine.model for {TITLE}, found none; set it to a folder or a hub name"
-        )
+    model = read_model(params, TITLE)
     _check_sizes(params)
     extra = dict(_flatten(params.extra_args))
     whole = params.model_copy(update={"extra_args": extra})
@@ -123,7 +129,7 @@ def build_launch(params: EngineParams, port: int, program: str, folder: Path) ->
     for name, value in extra.items():
         if name not in flags:
             put(settings, name.lstrip("-").replace("-", "_"), value)
-    command = [program, "serve", params.model, "--host", HOST, "--port", str(port)]
+    command = [program, "serve", model, "--host", HOST, "--port", str(port)]
     command += ["--extra_llm_api_options", str(folder.absolute() / SETTINGS), *said.flags]
     command += say_extra_args(
         params.model_copy(update={"extra_args": flags}), taken={}, renamed={}, separator="_"
@@ -163,7 +169,7 @@ def reset_cache(site: Site) -> bool:
 
 
 def _check_sizes(params: EngineParams) -> None:
-    """Refuse a budget that a prompt may not fit into; unset, which is off too, may be on purpose."""
+    """Refuse a budget that a prompt may not fit into; chunks unset may be on purpose."""
     budget, length = params.max_num_batched_tokens, params.max_model_len
     if budget and length and budget < length and params.enable_chunked_prefill is False:
         raise ParamsError(

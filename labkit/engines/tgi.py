@@ -12,7 +12,15 @@ from typing import Any
 
 from labkit.engines.adapter import Launch
 from labkit.engines.failures import Failure
-from labkit.engines.flags import Absent, Flag, Knob, Variable, say_extra_args, say_knobs
+from labkit.engines.flags import (
+    Absent,
+    Flag,
+    Knob,
+    Variable,
+    read_model,
+    say_extra_args,
+    say_knobs,
+)
 from labkit.engines.help_text import check_listed
 from labkit.engines.process import HOST
 from labkit.engines.scrape import Sample, Site, empty_sample, read_counts
@@ -105,10 +113,7 @@ RULES = (
 
 def build_launch(params: EngineParams, port: int, program: str, folder: Path) -> Launch:
     """Return `text-generation-launcher` with every knob that is set."""
-    if params.model is None:
-        raise ParamsError(
-            f"expected engine.model for {TITLE}, found none; set it to a folder or a hub name"
-        )
+    model = read_model(params, TITLE)
     if params.static_batching:
         raise ParamsError(
             f"expected no engine.static_batching for {TITLE}, found true: a sequence always joins "
@@ -123,7 +128,7 @@ def build_launch(params: EngineParams, port: int, program: str, folder: Path) ->
         )
     flags = [*said.flags, *say_extra_args(params, taken=TAKEN, renamed=RENAMED)]
     _check_sizes(flags, chunked=said.env.get("PREFILL_CHUNKING") != "0")
-    command = [program, "--model-id", params.model, "--hostname", HOST, "--port", str(port)]
+    command = [program, "--model-id", model, "--hostname", HOST, "--port", str(port)]
     command += ["--shard-uds-path", f"/tmp/labkit-tgi-{port}"]  # by default all would share one
     return Launch([*command, *flags], {**said.env, **params.env})
 

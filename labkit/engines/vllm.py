@@ -13,11 +13,10 @@ from typing import Any
 
 from labkit.engines.adapter import Launch
 from labkit.engines.failures import Failure
-from labkit.engines.flags import Absent, Flag, Knob, Switch, say_extra_args, say_knobs
+from labkit.engines.flags import Absent, Flag, Knob, Switch, read_model, say_extra_args, say_knobs
 from labkit.engines.interpreter import find_interpreter
 from labkit.engines.process import HOST
 from labkit.engines.scrape import Sample, Site, empty_sample, read_counts, read_mean
-from labkit.errors import ParamsError
 from labkit.params import EngineParams
 
 TITLE = "vLLM"
@@ -130,12 +129,9 @@ class StaticScheduler(Scheduler):
 
 def build_launch(params: EngineParams, port: int, program: str, folder: Path) -> Launch:
     """Return `vllm serve` with every knob that is set."""
-    if params.model is None:
-        raise ParamsError(
-            f"expected engine.model for {TITLE}, found none; set it to a folder or a hub name"
-        )
+    model = read_model(params, TITLE)
     said = say_knobs(params, KNOBS, TITLE)
-    command = [program, "serve", params.model, "--host", HOST, "--port", str(port)]
+    command = [program, "serve", model, "--host", HOST, "--port", str(port)]
     command += ["--served-model-name", name_served(params), *said.flags]
     env, files = {"VLLM_SERVER_DEV_MODE": "1", **params.env}, {}
     if params.static_batching is not None:
