@@ -52,10 +52,14 @@ client_ttft_overhead_s  mean ttft_s - mean engine_ttft_s: what lies between the 
                 the network, HTTP, what the server does before it counts a request as arrived and
                 after its first token, and the client itself. None where the counts of the two are
                 more than 5 % apart: the means would not be of the same requests.
+stepped_down    settings that ran lower than asked because the engine ran out of memory. The point is
+                SUSPECT, and INVALID where the swept setting itself was lowered.
+error_kind      what ended a point, as its engine's log tells it.
 num_preemptions times the engine pushed a running request back, over the load.
 prefix_cache_hit_rate   prompt tokens served from cache / prompt tokens looked up, over the load.
-gpu_*, host_*, engine_cpu_*, engine_memory_*, client_*  samples of NVML and the operating system; *_cpu_utilization of
-                engine and client in cores, of the host and gpu_utilization as a share 0..1.
+gpu_*, host_*, engine_memory_bytes, client_memory_bytes     samples of NVML and the operating
+                system; gpu_utilization and host_cpu_utilization as a share 0..1.
+engine_cpu_utilization, client_cpu_utilization  cores that they used.
 host_cores      the cores that host_cpu_utilization is a share of.
 foreign_cpu_cores       cores that neither engine nor client used: host_cpu_utilization * host_cores
                 - engine - client, means over the load. None where the engine is not on this host.
@@ -165,6 +169,8 @@ def _identity(records: PointRecords) -> Row:
         "seed": point.get("seed"),
         "status": point.get("status"),
         "error": point.get("error"),
+        "error_kind": point.get("error_kind"),
+        "stepped_down": list(point.get("stepped_down") or []),
         "asked": {k: v for k, v in (point.get("engine") or {}).items() if v is not None},
         "effective": dict(point.get("effective") or {}),
         "workload": dict(point.get("workload") or {}),
