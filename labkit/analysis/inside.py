@@ -7,6 +7,7 @@ time.
 from collections.abc import Sequence
 from typing import Any
 
+from labkit.analysis import words
 from labkit.analysis.gauges import Window, tell_missing
 from labkit.analysis.series import finite, increase, pairs
 
@@ -75,6 +76,7 @@ def _compare(ttft: Row | None, inside: Row | None, reasons: Row) -> tuple[float 
     if abs(client - engine) > MAX_COUNT_DEVIATION * max(client, engine):
         return None, (
             f"the engine timed {engine} first tokens and the client {client}, more than "
-            f"{MAX_COUNT_DEVIATION:.0%} apart: warm-up and failed requests count in the engine only"
+            f"{words.percent(MAX_COUNT_DEVIATION)} apart: warm-up and failed requests count in "
+            "the engine only"
         )
     return float(ttft["mean"]) - float(inside["mean"]), ""

@@ -52,7 +52,7 @@ client_ttft_overhead_s  mean ttft_s - mean engine_ttft_s: what lies between the 
                 the network, HTTP, what the server does before it counts a request as arrived and
                 after its first token, and the client itself. None where the counts of the two are
                 more than 5 % apart: the means would not be of the same requests.
-stepped_down    settings that ran lower than asked because the engine ran out of memory. The point is
+stepped_down    settings that ran lower than asked, as the engine ran out of memory. The point is
                 SUSPECT, and INVALID where the swept setting itself was lowered.
 error_kind      what ended a point, as its engine's log tells it.
 num_preemptions times the engine pushed a running request back, over the load.

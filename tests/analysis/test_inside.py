@@ -68,7 +68,7 @@ def test_means_of_other_requests_are_not_subtracted():
     assert row["engine_ttft_s"]["n"] == 20
     assert row["client_ttft_overhead_s"] is None
     assert row["null_reasons"]["client_ttft_overhead_s"] == (
-        "the engine timed 20 first tokens and the client 18, more than 5% apart: warm-up and "
+        "the engine timed 20 first tokens and the client 18, more than 5 % apart: warm-up and "
         "failed requests count in the engine only"
     )
     row = summarize_point(records([failure()], samples))
