@@ -1,6 +1,6 @@
-"""What failed requests were told, an example of each kind, short enough for a sentence.
+"""What failed points and requests were told, short enough for a sentence.
 
-It must not know how many failures are too many.
+Of requests an example of each kind. It must not know how many failures are too many.
 """
 
 import json
@@ -9,6 +9,21 @@ from textwrap import shorten
 from typing import Any
 
 MAX_LENGTH = 200
+MAX_ERROR_LENGTH = 320
+KINDS = {
+    "oom_load": "the device had not the memory that the model needs",
+    "oom_profile": "the engine ran out of memory while it tried how much it needs",
+    "oom_run": "the engine ran out of memory while it served",
+    "kv_too_small": "the KV cache is too small for one request",
+    "context_too_long": "max_model_len is more than the model has",
+    "unknown_flag": "the engine does not know a setting that it was given",
+    "bad_combination": "the engine refuses two settings together",
+    "model_not_found": "the model was not found",
+    "model_gated": "the model's licence must be accepted first",
+    "port_in_use": "the port was taken",
+    "no_driver": "no driver of a GPU was found",
+}
+"""Kinds of a point's error -> what happened, in words."""
 
 
 def find_examples(failed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -18,10 +33,21 @@ def find_examples(failed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         kind, message = str(request.get("error_kind") or "unknown"), request.get("error_message")
         text = " ".join(_unwrap(str(message or "")).split())
         if text and kind not in found:
-            short = shorten(text, MAX_LENGTH, placeholder=" …")
-            # one long word has no place to be cut at
-            found[kind] = short if short != "…" else f"{text[: MAX_LENGTH - 1]}…"
+            found[kind] = cut(text, MAX_LENGTH)
     return dict(sorted(found.items()))
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters, cut between words, with … where it was."""
+    short = shorten(text, most, placeholder=" …")
+    # one long word has no place to be cut at
+    return short if short != "…" else f"{text[: most - 1]}…"
+
+
+def tell_failure(kind: Any, error: Any) -> str:
+    """Return what ended a point: its kind in words and the beginning of the error; or nothing."""
+    told = f", {KINDS[kind]} ({kind})" if kind in KINDS else ""
+    return f"{told}: {cut(str(error), MAX_ERROR_LENGTH).rstrip('.')}" if error else told
 
 
 def _unwrap(message: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from labkit.analysis import words
+from labkit.analysis.batching import batching
 from labkit.analysis.doubts import warn
 from labkit.analysis.effects import (
     OUTPUT,
@@ -47,7 +48,7 @@ def conclude(summary: Summary) -> list[Finding]:
     found: list[Finding] = []
     for variable in variables(summary):
         found += _sweep(groups(summary, variable), variable)
-    return found + warn(summary["points"])
+    return found + batching(summary["points"]) + warn(summary["points"])
 
 
 def headline(summary: Summary) -> str:

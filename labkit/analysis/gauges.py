@@ -38,12 +38,13 @@ def sampled(point: Row, samples: Sequence[Row], window: Window | None) -> tuple[
             if window is not None:
                 figures[field] = _gauge(own, field, window)
             if figures[field] is None:
-                reasons[field] = _reason(point, own, source, field, window)
+                reasons[field] = tell_missing(point, own, source, field, window)
     engine = [sample for sample in samples if sample.get("source") == "engine"]
     found = _increase(engine, "num_preemptions", window)
     figures["counter_resets"] = 0
     if found is None:
-        reasons["num_preemptions"] = _reason(point, engine, "engine", "num_preemptions", window)
+        why = tell_missing(point, engine, "engine", "num_preemptions", window, counter=True)
+        reasons["num_preemptions"] = why
     else:
         figures["num_preemptions"] = int(found[0])
     for field in ("num_preemptions", "generation_tokens_total", "prompt_tokens_total"):
@@ -98,9 +99,16 @@ def _increase(
     return series.increase(series.pairs(samples, field), *window) if window else None
 
 
-def _reason(
-    point: Row, samples: Sequence[Row], source: str, field: str, window: Window | None
+def tell_missing(
+    point: Row,
+    samples: Sequence[Row],
+    source: str,
+    field: str,
+    window: Window | None,
+    *,
+    counter: bool = False,
 ) -> str:
+    """Return why a field of a source's own samples gives no figure over the load."""
     if window is None:
         return "the load never started"
     gpu = point.get("gpu") or {}
@@ -111,6 +119,6 @@ def _reason(
         return f"all {len(errors)} {source} samples failed: {errors[0]}"
     if not any(series.finite(sample.get(field)) is not None for sample in samples):
         return f"the {source} does not tell {field}" if samples else f"no {source} was sampled"
-    if field == "num_preemptions":
+    if counter:
         return f"fewer than two {source} samples tell {field}"
     return f"no {source} sample fell inside the load"

@@ -41,10 +41,25 @@ num_requests_running    requests that have a place in the engine, in prefill or 
 num_requests_waiting    requests that the engine has accepted and given no place yet. llama.cpp
                 tells both as they were when its present step began: a request that came during a
                 long prefill is in neither until that step ends.
+kv_cache_capacity_tokens, kv_cache_capacity_bytes   how much the KV cache of the engine holds, as it
+                tells last during the load.
+engine_ttft_s, engine_queue_time_s, engine_prefill_time_s, engine_decode_time_s     means of what
+                the engine timed by its own clock, with their count: from a request's arrival to its
+                first token; its wait for a place; from its place to the first token; from the first
+                to the last token. The increase of the sum of the engine's histogram over the load /
+                the increase of its count, so a failed request that the engine timed is in them.
+client_ttft_overhead_s  mean ttft_s - mean engine_ttft_s: what lies between the two clocks, which is
+                the network, HTTP, what the server does before it counts a request as arrived and
+                after its first token, and the client itself. None where the counts of the two are
+                more than 5 % apart: the means would not be of the same requests.
+stepped_down    settings that ran lower than asked, as the engine ran out of memory. The point is
+                SUSPECT, and INVALID where the swept setting itself was lowered.
+error_kind      what ended a point, as its engine's log tells it.
 num_preemptions times the engine pushed a running request back, over the load.
 prefix_cache_hit_rate   prompt tokens served from cache / prompt tokens looked up, over the load.
-gpu_*, host_*, engine_*, client_*   samples of NVML and the operating system; *_cpu_utilization of
-                engine and client in cores, of the host and gpu_utilization as a share 0..1.
+gpu_*, host_*, engine_memory_bytes, client_memory_bytes     samples of NVML and the operating
+                system; gpu_utilization and host_cpu_utilization as a share 0..1.
+engine_cpu_utilization, client_cpu_utilization  cores that they used.
 host_cores      the cores that host_cpu_utilization is a share of.
 foreign_cpu_cores       cores that neither engine nor client used: host_cpu_utilization * host_cores
                 - engine - client, means over the load. None where the engine is not on this host.
@@ -67,6 +82,7 @@ from typing import Any
 from labkit.analysis.ceiling import ceiling
 from labkit.analysis.errors import find_examples
 from labkit.analysis.gauges import Window, hit_rate, sampled
+from labkit.analysis.inside import time_inside
 from labkit.analysis.interference import interference
 from labkit.analysis.latencies import latencies, measure, pool_gaps
 from labkit.analysis.notes import take_notes
@@ -126,6 +142,7 @@ def summarize_point(
     gauges, missing = sampled(point, records.samples, window)
     row.update(gauges)
     reasons.update(missing)
+    row.update(time_inside(point, records.samples, row["ttft_s"], window, reasons))
     row.update(interference(row, cores, reasons))
     row["prefix_cache_hit_rate"], source = hit_rate(records.samples, ok, window)
     row["prefix_cache_hit_rate_source"] = None if row["prefix_cache_hit_rate"] is None else source
@@ -152,6 +169,8 @@ def _identity(records: PointRecords) -> Row:
         "seed": point.get("seed"),
         "status": point.get("status"),
         "error": point.get("error"),
+        "error_kind": point.get("error_kind"),
+        "stepped_down": list(point.get("stepped_down") or []),
         "asked": {k: v for k, v in (point.get("engine") or {}).items() if v is not None},
         "effective": dict(point.get("effective") or {}),
         "workload": dict(point.get("workload") or {}),

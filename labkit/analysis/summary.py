@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from labkit.analysis.gauges import GAUGES
+from labkit.analysis.inside import TIMES
 from labkit.analysis.interference import count_cores
 from labkit.analysis.latencies import LATENCIES
 from labkit.analysis.metrics import summarize_point
@@ -23,6 +24,7 @@ SCHEMA = 1
 _PARTS = {
     **dict.fromkeys((*LATENCIES, *WAITS), ("mean", *QUANTILES, "n")),
     **dict.fromkeys(GAUGES, ("mean", "max", "n")),
+    **dict.fromkeys(TIMES, ("mean", "n")),
     **dict.fromkeys(LENGTHS, ("mean", "min", "max", "total", "n")),
     "latency_drift": ("first_s", "second_s", "p_value", "n"),
     "client_stall_s": ("max", "p99", "n"),

@@ -25,7 +25,8 @@ def find_twins(rows: Sequence[Row]) -> list[tuple[Row, ...]]:
     found: dict[str, list[Row]] = {}
     for row in rows:
         if is_usable(row) and row.get("asked"):
-            settings = [row["asked"], row.get("workload"), row.get("load")]
+            lowered = row.get("stepped_down") or []
+            settings = [row["asked"], lowered, row.get("workload"), row.get("load")]
             found.setdefault(json.dumps(settings, sort_keys=True), []).append(row)
     return [
         tuple(own)

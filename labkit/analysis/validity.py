@@ -8,10 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.errors import tell_examples
+from labkit.analysis.errors import tell_examples, tell_failure
 from labkit.analysis.fidelity import doubt_client, find_broken_schedule
 from labkit.analysis.interference import doubt_neighbours
 from labkit.analysis.schedule import is_scheduled
+from labkit.analysis.settings import (
+    compare_settings,
+    doubt_settings,
+    find_lost_value,
+    list_steps,
+)
 
 KNOBS = (
     "max_num_seqs",
@@ -43,6 +49,8 @@ Row = Mapping[str, Any]
 def judge_point(row: Row, point: Row) -> tuple[str, list[str]]:
     """Return ("VALID" | "SUSPECT" | "INVALID", reasons); few samples are a note, not a doubt."""
     broken = [*_broken(row, point), *find_broken_schedule(row)]
+    if point.get("status") == "ok":
+        broken += find_lost_value(row)
     doubts = [*_config(row), *_traffic(row, point), *_hits(row), *doubt_client(row), *_drift(row)]
     doubts += doubt_neighbours(row)
     if broken:
@@ -54,8 +62,8 @@ def _broken(row: Row, point: Row) -> list[str]:
     reasons = []
     status = str(point.get("status"))
     if status != "ok":
-        told, error = _ENDS.get(status, "the point did not end"), point.get("error")
-        reasons.append(f"{told}: {error}" if error else told)
+        told = _ENDS.get(status, "the point did not end")
+        reasons.append(told + tell_failure(point.get("error_kind"), point.get("error")))
     elif not row["num_ok"]:
         reasons.append(f"no request succeeded{tell_examples(row['error_examples'])}")
     if row["num_ok"] and row["num_error"] > MAX_ERROR_SHARE * row["num_requests"]:
@@ -67,15 +75,15 @@ def _broken(row: Row, point: Row) -> list[str]:
 
 
 def _config(row: Row) -> list[str]:
-    asked, effective = row["asked"], row["effective"]
-    reasons = [
-        f"{knob}: asked {asked[knob]}, the engine runs {effective[knob]}"
-        for knob in KNOBS
-        if asked.get(knob) is not None
-        and effective.get(knob) is not None
-        and not _same(asked[knob], effective[knob])
+    lowered = {one.name: one.ran for one in list_steps(row)}
+    reasons = doubt_settings(row) if row["status"] == "ok" else []
+    reasons += [
+        f"{one.name}: asked {one.asked}, the engine runs {one.effective}"
+        for one in compare_settings(row)
+        if one.state == "differs" and one.name in KNOBS and one.name not in lowered
     ]
-    running, limit = row["num_requests_running"], asked.get("max_num_seqs")
+    running, limit = row["num_requests_running"], row["asked"].get("max_num_seqs")
+    limit = lowered.get("max_num_seqs", limit)
     if running and limit is not None and running["max"] > limit:
         reasons.append(f"{running['max']:g} requests ran at once though max_num_seqs is {limit}")
     if row["counter_resets"]:
@@ -135,15 +143,6 @@ def _drift(row: Row) -> list[str]:
     if is_scheduled(row) and change > 0:
         return [f"{told}: the load may exceed what the engine can serve, its queue still grew"]
     return [f"{told}: it had not settled"]
-
-
-def _same(asked: Any, effective: Any) -> bool:
-    if isinstance(asked, float) or isinstance(effective, float):
-        try:
-            return abs(float(asked) - float(effective)) <= 1e-6 * max(1.0, abs(float(asked)))
-        except (TypeError, ValueError):
-            return False
-    return bool(asked == effective)
 
 
 def _kinds(row: Row) -> str:

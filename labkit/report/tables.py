@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from labkit.analysis import words
+from labkit.analysis.errors import cut
 from labkit.analysis.schedule import is_scheduled, name_latency
 from labkit.report.quantities import look_up
 
@@ -39,6 +40,8 @@ WHERE_ANY: tuple[Column, ...] = (
 )
 """What stands there only where a point has it, and it is not 0."""
 MISSING = '<td class="missing" title="{reason}">not measured</td>'
+MAX_ERROR = 120
+"""Characters of an error beside a verdict; all of it has a table of its own."""
 VERDICTS = {"VALID": ("valid", "✓"), "SUSPECT": ("suspect", "?")}
 
 
@@ -89,14 +92,10 @@ def choose_columns(rows: Sequence[dict[str, Any]]) -> list[Column]:
 
 def list_cells(row: dict[str, Any], columns: Sequence[Column], *, repeated: bool) -> list[str]:
     """Return the cells of one point; which repeat it is stands there if there are any."""
-    verdict = str(row.get("validity") or "not judged")
-    reasons = "; ".join(map(str, row.get("validity_reasons") or []))
-    kind, mark = VERDICTS.get(verdict, ("invalid", "✗"))
-    told = f'<span class="reason">{escape(reasons)}</span>' if reasons else ""
     cells = [
         f'<th scope="row">{escape(words.setting(row.get("value")))}</th>',
         *([f"<td>{escape(str(row.get('repeat')))}</td>"] if repeated else []),
-        f'<td class="verdict {kind}">{mark} {escape(verdict)}{told}</td>',
+        show_verdict(row),
         show_count(look_up(row, "num_ok")),
         show_count(look_up(row, "num_error")),
     ]
@@ -110,6 +109,16 @@ def list_cells(row: dict[str, Any], columns: Sequence[Column], *, repeated: bool
             else f"<td>{form(number)}</td>"
         )
     return cells
+
+
+def show_verdict(row: Mapping[str, Any], *, reasons: bool = True) -> str:
+    """Return a cell with the verdict on a point, its reasons below it."""
+    verdict = str(row.get("validity") or "not judged")
+    told = "; ".join(map(str, row.get("validity_reasons") or [])) if reasons else ""
+    told = cut(told, MAX_ERROR) if row.get("error") else told
+    kind, mark = VERDICTS.get(verdict, ("invalid", "✗"))
+    below = f'<span class="reason">{escape(told)}</span>' if told else ""
+    return f'<td class="verdict {kind}">{mark} {escape(verdict)}{below}</td>'
 
 
 def show_count(count: float | None) -> str:
