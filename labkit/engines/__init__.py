@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from labkit.engines import endpoint, launched, llamacpp, vllm
+from labkit.engines import endpoint, launched, llamacpp, sglang, vllm
 from labkit.engines.adapter import Adapter
 from labkit.params import EngineParams
 
 ADAPTERS: Mapping[str, Adapter] = {
     "vllm": vllm,
+    "sglang": sglang,
 }
 """engine.kind -> the module that knows it; llama.cpp and endpoints stand beside."""
 
