@@ -10,10 +10,10 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 PIP := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 FILES := labkit tests notebooks .ci
 
-.PHONY: help setup demo test lint lab lock clean
+.PHONY: help setup demo test test-sglang lint lab lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.installed ## make .venv, install the locked packages, fetch the model
 	@.venv/bin/python -c 'from labkit.engines import model; model.find_model(None)' 2>/dev/null || { \
@@ -25,6 +25,11 @@ demo: setup ## measure params/quickstart.yaml and write its report
 
 test: setup ## run the tests
 	.venv/bin/pytest -q
+
+test-sglang: setup ## prove the adapter on a real SGLang for the CPU (3 GB in .venv-sglang)
+	tests/real/sglang/install.sh .venv-sglang
+	LABKIT_HF_MODEL="$${LABKIT_HF_MODEL:-$$HOME/.cache/labkit/SmolLM2-135M-Instruct}" \
+		.venv/bin/pytest -v -rs -m real tests/real/sglang
 
 lint: setup ## check style and types
 	.venv/bin/ruff check $(FILES)

@@ -10,7 +10,7 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from labkit.engines.adapter import Launch
 from labkit.engines.failures import Failure
@@ -24,9 +24,13 @@ from labkit.params import EngineParams
 TITLE = "SGLang"
 PROGRAM = "sglang"
 READY = "/ready"
-EVERY_STEP = (
-    "--enable-metrics", "--decode-log-interval", "1", "--load-snapshot-publish-interval", "1",
-)  # fmt: skip
+EVERY_STEP = [
+    "--enable-metrics",
+    "--decode-log-interval",
+    "1",
+    "--load-snapshot-publish-interval",
+    "1",
+]
 PROBE = Path(__file__).parent / "probes" / "sglang_flags.py"
 
 KNOBS: dict[str, Knob] = {
@@ -54,7 +58,6 @@ RENAMED = {
     "max-num-batched-tokens": "that is vLLM's word; the nearest is chunked-prefill-size",
     "gpu-memory-utilization": "that is vLLM's word; set engine.gpu_memory_utilization",
     "scheduling-policy": "that is vLLM's word; set engine.scheduling_policy",
-    "schedule-heuristic": "it is schedule-policy today; set engine.scheduling_policy",
     "disable-log-requests": "requests are not logged unless log-requests is given; leave it out",
 }
 
@@ -85,7 +88,8 @@ LATE = {
     "num_preemptions": "sglang:num_retracted_requests_total",
     "prefix_cache_hits_tokens_total": "sglang:cached_tokens_total",
 }
-"""Counters that are not there before their first event; a retraction is a preemption."""
+"""Counters that are not there before their first event; a retraction is a preemption. Tokens are
+counted when their request ends."""
 
 FAILURES = (
     Failure("unknown_flag", r"error: unrecognized arguments:"),
@@ -154,10 +158,10 @@ def _probe(program: str, commands: list[list[str]], env: dict[str, str]) -> list
     done = subprocess.run(
         [find_interpreter(program), str(PROBE)],
         input=json.dumps(commands),
+        env={**os.environ, **env},
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **env},
     )
     for line in reversed(done.stdout.splitlines()):
         if line.startswith("labkit-told "):
@@ -226,10 +230,12 @@ def map_looks(loads: Sequence[Mapping[str, Any]], metrics: Metrics) -> Sample:
     }  # fmt: skip
 
 
-def _sum_prefill(metrics: Metrics, part: str) -> float | None:
+def _sum_prefill(metrics: Metrics, part: Literal["sum", "count"]) -> float | None:
     found = metrics.get(f"sglang:per_stage_req_latency_seconds_{part}", [])
     values = [value for labels, value in found if labels.get("stage") == "prefill_forward"]
-    return sum(values) if values else None
+    if not values:
+        return None
+    return sum(values) if part == "sum" else round(sum(values))
 
 
 def request_options() -> dict[str, Any]:

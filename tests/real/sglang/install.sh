@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv-sglang: SGLang 0.5.23 for the CPU, about 1 GB, enough to prove the adapter and no more.
+# Makes .venv-sglang: SGLang 0.5.23 for the CPU, about 3 GB, enough to prove the adapter and no more.
 # The CPU wheel of torch is taken where pip is told of it (PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS),
 # otherwise PyPI's, which serves as well but is large.
 set -eu
