@@ -12,10 +12,10 @@ FILES := labkit tests notebooks .ci
 CACHE := $(or $(LABKIT_CACHE),$(HOME)/.cache/labkit)
 HF_MODEL := $(CACHE)/SmolLM2-135M-Instruct
 
-.PHONY: help setup demo test test-vllm lint lab lock clean
+.PHONY: help setup demo test test-vllm test-sglang lint lab lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.installed ## make .venv, install the locked packages, fetch the model
 	@.venv/bin/python -c 'from labkit.engines import model; model.find_model(None)' 2>/dev/null || { \
@@ -28,9 +28,14 @@ demo: setup ## measure params/quickstart.yaml and write its report
 test: setup ## run the tests
 	.venv/bin/pytest -q
 
-test-vllm: setup .venv-vllm/.installed ## prove the adapter on real vLLM for CPU (2.5 GB, 15 minutes)
+test-vllm: setup .venv-vllm/.installed ## prove the adapter on real vLLM for CPU (2.5 GB, 15 min)
 	LABKIT_VLLM=$(CURDIR)/.venv-vllm/bin/vllm LABKIT_HF_MODEL=$(HF_MODEL) \
 		.venv/bin/pytest -q -m real tests/real/vllm
+
+test-sglang: setup ## the same on real SGLang for CPU (3 GB), after test-vllm, which makes the model
+	tests/real/sglang/install.sh .venv-sglang
+	LABKIT_HF_MODEL=$(HF_MODEL) \
+		.venv/bin/pytest -v -rs -m real tests/real/sglang
 
 lint: setup ## check style and types
 	.venv/bin/ruff check $(FILES)

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from labkit.engines import endpoint, launched, llamacpp, tensorrt_llm, tgi, vllm
+from labkit.engines import endpoint, launched, llamacpp, sglang, tensorrt_llm, tgi, vllm
 from labkit.engines.adapter import Adapter
 from labkit.engines.flags import Absent
 from labkit.params import EngineParams
 
 ADAPTERS: Mapping[str, Adapter] = {
     "vllm": vllm,
+    "sglang": sglang,
     "tensorrt_llm": tensorrt_llm,
     "tgi": tgi,
 }
