@@ -1,9 +1,9 @@
 """When each task of a load is sent: three ways to pace the same tasks.
 
 A task is a list of requests that follow one another, mostly a single one. `run` sends a whole task
-and returns when it has ended; it is told when its first request is to be sent. All stamps are
-seconds of the monotonic clock, which is also the clock of asyncio's loop. It must not know HTTP,
-records, or what is in a request.
+and returns the moment at which its last answer ended; it is told when its first request is to be
+sent. All stamps are seconds of the monotonic clock, which is also the clock of asyncio's loop. It
+must not know HTTP, records, or what is in a request.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ STAGGER_S = 0.001
 """Between the first requests of a closed load, which nobody asked to come in one burst."""
 
 Task = TypeVar("Task")
-Run = Callable[[Task, float], Awaitable[None]]
-"""run(task, intended_at_s)"""
+Run = Callable[[Task, float], Awaitable[float]]
+"""run(task, intended_at_s) -> ended_at_s"""
 
 
 async def sleep_until(at_s: float) -> None:
@@ -45,8 +45,7 @@ async def pace_closed(
     async def work(due_at_s: float) -> None:
         await sleep_until(due_at_s - lead_s)
         while waiting:
-            await run(waiting.popleft(), due_at_s)
-            due_at_s = time.monotonic()
+            due_at_s = await run(waiting.popleft(), due_at_s)
 
     async with asyncio.TaskGroup() as group:
         for begin in begin_at_s[: len(tasks)]:
@@ -79,5 +78,5 @@ async def pace_batches(
                 group.create_task(_as_task(run(task, due_at_s)))
 
 
-async def _as_task(running: Awaitable[None]) -> None:
+async def _as_task(running: Awaitable[float]) -> None:
     await running

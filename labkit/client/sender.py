@@ -13,6 +13,7 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
+from labkit.client.backlog import Backlog
 from labkit.client.exchange import Exchange
 from labkit.client.pace import AHEAD_S, pace_batches, pace_closed, pace_open, sleep_until
 from labkit.client.record import describe
@@ -42,25 +43,26 @@ class Sender:
         self._redact = redact
         self._emit = emit
         self._target = Target(**job["target"])
-        self._tasks: list[Task] = [[_read(row) for row in task] for task in job["tasks"]]
+        self._tasks: list[Task] = [[_read(row) for row in task] for task in job.pop("tasks")]
         self._limit = asyncio.Semaphore(job["limit"]) if job["limit"] else None
         # One request is built in a turn of the loop: sockets are looked at in between.
         self._turn = asyncio.Lock()
-        self._ended: asyncio.Queue[Exchange | dict[str, Any] | None] = asyncio.Queue()
+        self._backlog = Backlog()
         self._counts = {"num_done": 0, "num_error": 0, "completion_tokens": 0}
         self._lateness_s: list[float] = []
 
     async def run(self, start_at_s: float) -> dict[str, Any]:
         """Send everything and return counts, stamps, CPU seconds and stalls of the event loop."""
         cpu_before_s = time.process_time()
-        with JsonlWriter(Path(self._job["out"])) as writer:
+        self._told_at_s = start_at_s
+        with JsonlWriter(Path(self._job["out"])) as self._writer:
             async with asyncio.TaskGroup() as group:
-                keeper = group.create_task(self._keep(writer, start_at_s))
+                keeper = group.create_task(self._keep())
                 watcher = group.create_task(self._watch())
                 await self._pace(start_at_s)
                 ended_at_s = time.monotonic()
                 watcher.cancel()
-                self._ended.put_nowait(None)
+                self._backlog.end()
                 await keeper
         cpu_s = time.process_time() - cpu_before_s
         return {
@@ -84,8 +86,11 @@ class Sender:
         offsets = job["offsets_s"]
         return pace_open(self._tasks, self._send_task, offsets_s=offsets, start_at_s=start_at_s)
 
-    async def _send_task(self, task: Task, intended_at_s: float) -> None:
-        """Send the requests of a task one after the other; after a failed one none is sent."""
+    async def _send_task(self, task: Task, intended_at_s: float) -> float:
+        """Send the requests of a task one after the other and return when the last one ended.
+
+        After a failed one none is sent.
+        """
         told: list[tuple[str, str]] = []
         for step, request in enumerate(task):
             messages = [*told, *request.messages] if request.carry else list(request.messages)
@@ -97,21 +102,24 @@ class Sender:
                 if self._limit:
                     exchange.released_at_s = max(intended_at_s, time.monotonic())
                 async with self._turn:
+                    await self._backlog.wait_for_room()
                     await asyncio.sleep(0)
                 await send(self._client, self._target, request, messages, exchange)
             if step + 1 == len(task):
-                self._ended.put_nowait(exchange)
-                return
+                self._backlog.put(exchange)
+                break
             record, said = await describe(exchange, self._redact)
-            self._ended.put_nowait(record)
+            self._note(record)
             if record["status"] != "ok":
                 self._break(task, step + 1)
-                return
+                break
             told = [*messages, ("assistant", said)]
             assert exchange.finished_at_s is not None
             intended_at_s = exchange.finished_at_s + task[step + 1].think_time_s
             # thinking holds neither a slot nor a connection that a server might drop
             await sleep_until(intended_at_s - AHEAD_S)
+        assert exchange.finished_at_s is not None
+        return exchange.finished_at_s
 
     def _break(self, task: Task, first: int) -> None:
         """Record the requests of a task that are not sent, since the one before them failed."""
@@ -120,22 +128,23 @@ class Sender:
             exchange = Exchange(request.request_id, now_s, now_s, task_id=request.task_id)
             exchange.step = step
             exchange.fault = ("task_broken", "not sent: an earlier request of its task failed")
-            self._ended.put_nowait(exchange)
+            self._backlog.put(exchange)
 
-    async def _keep(self, writer: JsonlWriter, started_at_s: float) -> None:
-        """Append the record of each request as it ends, and tell the counts."""
-        told_at_s = started_at_s
-        while (ended := await self._ended.get()) is not None:
-            record = (
-                (await describe(ended, self._redact))[0] if isinstance(ended, Exchange) else ended
-            )
-            writer.write(record)
-            self._counts["num_done"] += 1
-            self._counts["num_error"] += record["status"] == "error"
-            self._counts["completion_tokens"] += record["completion_tokens"] or 0
-            if (now_s := time.monotonic()) - told_at_s >= PROGRESS_PERIOD_S:
-                told_at_s = now_s
-                self._emit("progress", **self._counts)
+    async def _keep(self) -> None:
+        """Record each request after it has ended."""
+        while (exchange := await self._backlog.take()) is not None:
+            record, _ = await describe(exchange, self._redact)
+            self._note(record)
+
+    def _note(self, record: dict[str, Any]) -> None:
+        """Append the record of a request, and tell the counts."""
+        self._writer.write(record)
+        self._counts["num_done"] += 1
+        self._counts["num_error"] += record["status"] == "error"
+        self._counts["completion_tokens"] += record["completion_tokens"] or 0
+        if (now_s := time.monotonic()) - self._told_at_s >= PROGRESS_PERIOD_S:
+            self._told_at_s = now_s
+            self._emit("progress", **self._counts)
 
     async def _watch(self) -> None:
         """Note how late a tick of the event loop comes: so late may any stamp be."""

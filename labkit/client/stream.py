@@ -81,8 +81,9 @@ async def send(
         async with asyncio.timeout_at(exchange.released_at_s + target.timeout_s):
             await client.post(ROUTES[target.endpoint], cast_to=httpx2.Response, body=body)
     except TimeoutError:
-        stage = "its end" if exchange.headers_at_s else "any answer"
-        exchange.fault = ("timeout", f"{target.timeout_s:g} s passed before {stage} came")
+        stage = "any answer came" if exchange.sent_at_s else "it could be sent"
+        stage = "its end came" if exchange.headers_at_s else stage
+        exchange.fault = ("timeout", f"{target.timeout_s:g} s passed before {stage}")
     except openai.APIStatusError as error:
         exchange.fault = ("http_status", error.response.text or f"HTTP {error.status_code}")
     except ValueError as error:  # half a surrogate pair in a prompt, for one

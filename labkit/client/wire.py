@@ -70,7 +70,7 @@ class Reply(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.head: asyncio.Future[int] = self._loop.create_future()
         self.end: asyncio.Future[None] = self._loop.create_future()
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
         self._now_s = 0.0
 
@@ -99,6 +99,7 @@ class Reply(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._now_s = time.monotonic()
+        assert self._parser is not None
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
@@ -114,6 +115,8 @@ class Reply(asyncio.Protocol):
             self._fail(httpx2.RemoteProtocolError(told))
         elif not self.end.done():
             self.end.set_result(None)
+        # both know this reply, and in a ring nothing is freed until old garbage is collected
+        self._parser = self._transport = None
 
     def _cut(self) -> bool:
         """Return whether the head promised more than came: a length, or a last chunk."""
@@ -132,6 +135,7 @@ class Reply(asyncio.Protocol):
         self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
+        assert self._parser is not None
         status = self._parser.get_status_code()
         if status >= 200 and not self.head.done():
             self.exchange.headers_at_s = self._now_s

@@ -21,8 +21,8 @@ from labkit.workload.lines import read_requests
 from labkit.workload.prefix import share_prefix
 from labkit.workload.replay import choose_records, replay
 from labkit.workload.request import Request, Traffic
-from labkit.workload.sharegpt import draw_conversations
-from labkit.workload.source import check_source, read_source
+from labkit.workload.sharegpt import check_conversations, draw_conversations
+from labkit.workload.source import read_source
 from labkit.workload.synthetic import synthesize
 from labkit.workload.tasks import converse
 from labkit.workload.vocabulary import CountTokens, choose_vocabulary
@@ -68,10 +68,10 @@ def generate(
 def check_workload(workload: WorkloadParams) -> None:
     """Raise ParamsError for what can be known before an engine is launched.
 
-    A file must be there; one that needs no tokens to be counted is read to its end.
+    A file must be there and have enough usable records, as far as no tokens need be counted.
     """
     if isinstance(workload, ShareGptParams):
-        check_source(workload.path)
+        check_conversations(workload)
     elif isinstance(workload, JsonlParams):
         generate(workload, seed=workload.seed, salt="")
     elif isinstance(workload, TraceParams):

@@ -11,7 +11,15 @@ from labkit.errors import ParamsError
 from labkit.params import JsonlParams
 from labkit.workload.draw import draw_length, draw_words, seed_rng
 from labkit.workload.request import Request, Traffic
-from labkit.workload.source import Source, read_objects, read_source, refuse, shorten
+from labkit.workload.source import (
+    MAX_TOKENS,
+    Source,
+    is_sendable,
+    read_objects,
+    read_source,
+    refuse,
+    shorten,
+)
 from labkit.workload.vocabulary import CountTokens, Vocabulary
 
 ROLES = ("system", "developer", "user", "assistant")
@@ -36,6 +44,9 @@ def read_requests(
             break
         (role, content), *later = _read_messages(line, source, number)
         response_format = _read_format(line, source, number)
+        if not is_sendable([content, later, response_format]):
+            told = "expected Unicode text and plain numbers, found NaN or half a surrogate pair"
+            raise refuse(source, number, told)
         if response_format and workload.endpoint != "chat":
             raise refuse(source, number, "response_format needs workload.endpoint chat")
         messages: Messages = ((role, f"{first}\n\n{content}" if first else content), *later)
@@ -95,9 +106,10 @@ def _read_length(line: Mapping[str, Any], source: Source, number: int) -> int | 
     if not lengths:
         return None
     length = lengths[0]
-    if type(length) is not int or length < 1 or lengths[-1] != length:
+    if type(length) is not int or not 1 <= length <= MAX_TOKENS or lengths[-1] != length:
         found = " and ".join(shorten(one) for one in lengths)
-        raise refuse(source, number, f"expected max_tokens to be a count, found {found}")
+        told = f"expected max_tokens to be a count up to {MAX_TOKENS:,}, found {found}"
+        raise refuse(source, number, told)
     return length
 
 

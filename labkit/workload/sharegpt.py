@@ -4,16 +4,21 @@ A record that can't be used is skipped and counted by its reason, never sent. Th
 know how a request is sent.
 """
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from labkit.errors import ParamsError
 from labkit.params import ShareGptParams
 from labkit.workload.draw import draw_length, draw_words, extend_salt, seed_rng, shuffle
 from labkit.workload.request import Request, Traffic
-from labkit.workload.source import Source, list_lines, read_source
+from labkit.workload.source import (
+    Source,
+    is_sendable,
+    list_lines,
+    parse_json,
+    read_source,
+)
 from labkit.workload.vocabulary import CountTokens, Vocabulary
 
 ROLES = {
@@ -63,13 +68,38 @@ def draw_conversations(
             skipped[str(reason)] += 1
         else:
             requests.append(request)
-    if len(requests) < workload.num_requests:
+    _check_number(len(requests), skipped, workload)
+    return Traffic(requests, dict(skipped), source.sha256, "engine" if count else "file")
+
+
+def check_conversations(workload: ShareGptParams) -> None:
+    """Raise ParamsError if the file has too few usable records, whatever their lengths are."""
+    skipped: Counter[str] = Counter()
+    usable = _list_usable(_read_records(read_source(workload.path)), workload, skipped)
+    _check_number(sum(1 for _ in zip(range(workload.num_requests), usable)), skipped, workload)
+
+
+def _list_usable(
+    records: Sequence[Any], workload: ShareGptParams, skipped: Counter[str]
+) -> Iterator[Any]:
+    for record in records:
+        try:
+            _, answer = _open_conversation(record)
+            if answer is None and workload.completion_tokens is None:
+                raise Unusable("no answer")
+        except Unusable as reason:
+            skipped[str(reason)] += 1
+        else:
+            yield record
+
+
+def _check_number(found: int, skipped: Counter[str], workload: ShareGptParams) -> None:
+    if found < workload.num_requests:
         reasons = ", ".join(f"{number} {reason}" for reason, number in skipped.most_common())
         raise ParamsError(
             f"expected {workload.num_requests} usable conversations in {workload.path}, "
-            f"found {len(requests)}; skipped: {reasons or 'none'}"
+            f"found {found}; skipped: {reasons or 'none'}"
         )
-    return Traffic(requests, dict(skipped), source.sha256, "engine" if count else "file")
 
 
 def _check_uncounted(workload: ShareGptParams) -> None:
@@ -130,6 +160,8 @@ def _open_conversation(record: Any) -> tuple[Messages, str | None]:
         raise Unusable("does not begin with the user")
     if not content.strip():
         raise Unusable("empty prompt")
+    if not is_sendable([text for _, text in system] + [content]):
+        raise Unusable("prompt is no Unicode text")
     answer = None
     if later:
         answer_role, answer_text = _read_turn(later[0])
@@ -150,7 +182,7 @@ def _read_turn(turn: Any) -> tuple[str, str]:
 def _read_records(source: Source) -> Sequence[Any]:
     if source.text.lstrip().startswith("["):
         try:
-            return list(json.loads(source.text))
+            return list(parse_json(source.text))
         except ValueError as error:
             raise ParamsError(f"expected JSON in {source.path}, found: {error}") from None
     return [_read_line(line) for _, line in list_lines(source)]
@@ -158,6 +190,6 @@ def _read_records(source: Source) -> Sequence[Any]:
 
 def _read_line(line: str) -> Any:
     try:
-        return json.loads(line)
+        return parse_json(line)
     except ValueError:
         return None

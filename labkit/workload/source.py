@@ -12,6 +12,9 @@ from typing import Any
 
 from labkit.errors import ParamsError
 
+MAX_TOKENS = 10_000_000
+"""Longer than any model reads: a larger count in a file is a slip, and would fill the memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -58,12 +61,29 @@ def read_objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each line, and the JSON object on it."""
     for number, line in list_lines(source):
         try:
-            found = json.loads(line)
+            found = parse_json(line)
         except ValueError as error:
             raise refuse(source, number, f"expected JSON, found: {error}") from None
         if not isinstance(found, dict):
             raise refuse(source, number, f"expected a JSON object, found {shorten(found)}")
         yield number, found
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text; raises ValueError, also where it is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def is_sendable(value: Any) -> bool:
+    """Return whether a value can stand in the body of a request: no NaN, no half character."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def refuse(source: Source, number: int, told: str) -> ParamsError:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.workload.source import Source, read_objects, refuse, shorten
+from labkit.workload.source import MAX_TOKENS, Source, read_objects, refuse, shorten
 
 COLUMNS = ("Timestamp", "Request tokens", "Response tokens")
 
@@ -54,7 +54,7 @@ def _read_burstgpt(source: Source) -> Iterator[Record]:
     if missing:
         expected = "expected Mooncake's JSON or BurstGPT's columns"
         raise refuse(source, 1, f"{expected}, found no {', '.join(missing)}")
-    for row in rows:
+    for row in _iterate(rows, source):
         told = {str(name).strip(): text for name, text in row.items()}
         yield Record(
             at_s=_read_number(told, "Timestamp", source, rows.line_num),
@@ -62,6 +62,13 @@ def _read_burstgpt(source: Source) -> Iterator[Record]:
             completion_tokens=_read_count(told, "Response tokens", source, rows.line_num),
             blocks=None,
         )
+
+
+def _iterate(rows: csv.DictReader[str], source: Source) -> Iterator[dict[str, Any]]:
+    try:
+        yield from rows
+    except csv.Error as error:  # a quote that never ends, for one
+        raise refuse(source, rows.line_num, f"expected a line of CSV, found: {error}") from None
 
 
 def _list_names(names: Sequence[str] | None) -> list[str]:
@@ -72,7 +79,7 @@ def _read_number(line: dict[str, Any], name: str, source: Source, number: int) -
     found = line.get(name)
     try:
         value = math.nan if found is None or isinstance(found, bool) else float(found)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
         told = f"expected {name} to be a number from 0 up, found {shorten(found)}"
@@ -84,4 +91,6 @@ def _read_count(line: dict[str, Any], name: str, source: Source, number: int) ->
     value = _read_number(line, name, source, number)
     if value != int(value):
         raise refuse(source, number, f"expected {name} to be a whole number, found {value}")
+    if value > MAX_TOKENS:
+        raise refuse(source, number, f"expected {name} to be at most {MAX_TOKENS:,}, found {value}")
     return int(value)

@@ -42,8 +42,9 @@ class Runs:
         self.due_at_s: dict[int, float] = {}
         self.ended_at_s: dict[int, float] = {}
         self.in_flight = self.max_in_flight = 0
+        self.lingers_s = 0.0
 
-    async def __call__(self, task: int, due_at_s: float) -> None:
+    async def __call__(self, task: int, due_at_s: float) -> float:
         self.called_at_s[task] = self.clock()
         self.due_at_s[task] = due_at_s
         self.in_flight += 1
@@ -51,6 +52,8 @@ class Runs:
         await asyncio.sleep(max(0.0, due_at_s - self.clock()) + self.takes_s.get(task, 1.0))
         self.in_flight -= 1
         self.ended_at_s[task] = self.clock()
+        await asyncio.sleep(self.lingers_s)
+        return self.ended_at_s[task]
 
 
 @pytest.fixture
@@ -76,6 +79,16 @@ def test_a_closed_loop_keeps_so_many_in_flight(go: Callable[..., Runs]) -> None:
     # slot A: 0 from 1 to 4, 4 to 5, 5 to 6; slot B: 1 from 1.5 to 2.5, 2 to 3.5, 3 to 8.5
     assert due_s == pytest.approx({0: 1, 1: 1.5, 2: 2.5, 3: 3.5, 4: 4, 5: 5})
     assert runs.max_in_flight == 2
+
+
+def test_a_closed_loop_counts_from_the_end_of_the_answer(go: Callable[..., Runs]) -> None:
+    def make(run: Runs, now: float) -> Coroutine[Any, Any, None]:
+        run.lingers_s = 0.25
+        return pace_closed(range(3), run, begin_at_s=[now + 1])
+
+    due_s = [at - 1000 for at in go(make).due_at_s.values()]
+    # each takes 1 s from when it is called: 0.25 s after the answer before it
+    assert due_s == pytest.approx([1, 2, 3.25])
 
 
 def test_a_closed_loop_builds_its_first_requests_before_the_start(go: Callable[..., Runs]) -> None:
@@ -123,10 +136,10 @@ def test_batches_wait_for_all_of_the_one_before(go: Callable[..., Runs]) -> None
 
 
 def test_what_a_run_raises_ends_the_load(go: Callable[..., Runs]) -> None:
-    async def fail(task: int, due_at_s: float) -> None:
+    async def fail(task: int, due_at_s: float) -> float:
         raise OSError("full")
 
-    def closed(run: Callable[[int, float], Awaitable[None]], now: float) -> Any:
+    def closed(run: Callable[[int, float], Awaitable[float]], now: float) -> Any:
         return pace_closed(range(9), fail, begin_at_s=[now])
 
     with pytest.raises(ExceptionGroup) as caught:

@@ -1,5 +1,7 @@
 import asyncio
+import gc
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -8,6 +10,8 @@ from typing import Any
 import pytest
 from scripted import DONE, Call, Server, answer, delta, event, serve, text, usage
 
+from labkit.client import backlog, sender, wire
+from labkit.client.exchange import Exchange
 from labkit.client.sender import Sender, describe_stalls
 from labkit.client.stream import make_client
 from labkit.records import read_jsonl
@@ -34,21 +38,26 @@ def go(
     out: Path, script: Script, tasks: Sequence[Sequence[Request]], **job: Any
 ) -> tuple[dict[str, dict[str, Any]], Server, dict[str, Any]]:
     """Send the tasks with one sender; return records by request, the server, and what it told."""
-
-    async def play(url: str, endpoint: str = "completions") -> dict[str, Any]:
-        target = {"base_url": url, "model": "m", "endpoint": job.pop("endpoint", endpoint),
-                  "temperature": 0.0, "extra_body": {}, "timeout_s": 5.0}  # fmt: skip
-        rows = [[asdict(request) for request in task] for task in tasks]
-        whole = {"target": target, "tasks": rows, "mode": "closed", "limit": None, "out": str(out)}
-        client = make_client(url, None)
-        sender = Sender(whole | job, client, str, lambda name, **fields: None)
-        told = await sender.run(time.monotonic() + 0.05)
-        await client.close()
-        return told
-
     with serve(script) as server:
-        told = asyncio.run(play(server.url))
+        told = asyncio.run(play(server.url, out, tasks, **job))
     return {record["request_id"]: record for record in read_jsonl(out)}, server, told
+
+
+async def play(
+    url: str, out: Path, tasks: Sequence[Sequence[Request]], endpoint: str = "completions",
+    **job: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Send the tasks with one sender and return what it told."""
+    target = {"base_url": url, "model": "m", "endpoint": endpoint,
+              "temperature": 0.0, "extra_body": {}, "timeout_s": 5.0}  # fmt: skip
+    rows = [[asdict(request) for request in task] for task in tasks]
+    whole = {"target": target, "tasks": rows, "mode": "closed", "limit": None, "out": str(out)}
+    client = make_client(url, None)
+    told = await Sender(whole | job, client, str, lambda name, **fields: None).run(
+        time.monotonic() + 0.05
+    )
+    await client.close()
+    return told
 
 
 async def chat(call: Call) -> None:
@@ -194,6 +203,73 @@ def test_an_answer_over_many_events_is_one_text(out: Path) -> None:
     assert len(records["a"]["chunk_at_s"]) == 70
     said = "".join(f" w{index}" for index in range(70))
     assert server.calls[1].body["prompt"] == f"be short first {said} second"
+
+
+def test_no_more_is_sent_than_can_be_parsed(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most, slots, total = 4, 2, 20
+    num_waiting = 0
+
+    class Watched(backlog.Backlog):
+        async def wait_for_room(self) -> None:
+            nonlocal num_waiting
+            num_waiting += 1
+            await super().wait_for_room()
+            num_waiting -= 1
+
+    monkeypatch.setattr(sender, "Backlog", lambda: Watched(most * 1000))
+    monkeypatch.setattr(backlog, "count_bytes", lambda exchange: 1000)
+    parsed = 0
+    held: list[int] = []
+
+    async def slow(exchange: Exchange, redact: Callable[[str], str]) -> tuple[dict[str, Any], str]:
+        nonlocal parsed
+        while not num_waiting and len(server.calls) < total:  # nothing is parsed meanwhile
+            await asyncio.sleep(0)
+        held.append(len(server.calls) - parsed)
+        parsed += 1
+        return await describe(exchange, redact)
+
+    describe = sender.describe
+    monkeypatch.setattr(sender, "describe", slow)
+    with serve(answer) as server:
+        told = asyncio.run(play(server.url, out, single(total), begins_s=[0.0, 0.001]))
+    assert (told["num_done"], told["num_error"]) == (total, 0)
+    # one in the parser, those that are held, one more that closes the gate, and those on their way
+    assert max(held) <= 1 + most + 1 + slots
+    records = sorted(read_jsonl(out), key=lambda record: record["sent_at_s"])
+    ends = [record["finished_at_s"] for record in records]
+    for record in records[slots:]:
+        assert record["released_at_s"] == record["intended_at_s"]
+        assert record["intended_at_s"] in ends  # not after the wait for room
+
+
+def test_an_open_load_keeps_its_schedule_while_there_is_no_room(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "Backlog", lambda: backlog.Backlog(0))
+    job = {"mode": "open", "offsets_s": [0.0, 0.001, 0.002], "limit": 1}
+    records, _, told = go(out, answer, single(3), **job)
+    for index in range(3):
+        intended_s = told["started_at_s"] + index / 1000
+        assert records[f"r{index}"]["intended_at_s"] == pytest.approx(intended_s, abs=2e-6)
+        assert records[f"r{index}"]["status"] == "ok"
+
+
+def test_an_answer_is_freed_when_it_is_recorded(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replies: list[weakref.ref[wire.Reply]] = []
+
+    class Seen(wire.Reply):
+        def __init__(self, exchange: Exchange) -> None:
+            super().__init__(exchange)
+            replies.append(weakref.ref(self))
+
+    monkeypatch.setattr(wire, "Reply", Seen)
+    gc.disable()  # nothing but the last reference may free it
+    try:
+        go(out, answer, single(8), begins_s=[0.0])
+        assert [reply() is None for reply in replies] == [True] * 8
+    finally:
+        gc.enable()
 
 
 def test_stalls_are_described_by_nearest_rank() -> None:
