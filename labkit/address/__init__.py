@@ -1,0 +1,28 @@
+"""Where an endpoint is and the key it wants: found, and refused here if they can't work.
+
+It must not know engines, clients, or how anything is sent.
+"""
+
+from labkit.address.checks import EXAMPLE, check_key, check_proxy, check_url, make_redact
+from labkit.address.places import (
+    Place,
+    find_place,
+    find_place_in_variables,
+    read_key,
+    read_variable,
+    tell_source,
+)
+
+__all__ = [
+    "EXAMPLE",
+    "Place",
+    "check_key",
+    "check_proxy",
+    "check_url",
+    "find_place",
+    "find_place_in_variables",
+    "make_redact",
+    "read_key",
+    "read_variable",
+    "tell_source",
+]
