@@ -6,6 +6,7 @@ It must not know engines, clients, or how anything is sent.
 from labkit.address.checks import EXAMPLE, check_key, check_proxy, check_url, make_redact
 from labkit.address.places import (
     Place,
+    find_asked,
     find_place,
     find_place_in_variables,
     read_key,
@@ -19,6 +20,7 @@ __all__ = [
     "check_key",
     "check_proxy",
     "check_url",
+    "find_asked",
     "find_place",
     "find_place_in_variables",
     "make_redact",

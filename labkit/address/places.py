@@ -11,7 +11,7 @@ from pathlib import Path
 
 from labkit.address.checks import check_key, check_url
 from labkit.errors import ParamsError
-from labkit.params.providers import FROM_VARIABLES, read_providers
+from labkit.params.providers import FROM_VARIABLES, find_providers_file, read_providers
 
 PREFIXES = ("OPENAI", "TAOTOKEN")
 """Of the variables that describe an endpoint: _BASE_URL, _API_KEY, and _MODEL or _MODEL_ID."""
@@ -80,8 +80,8 @@ def find_place_in_variables() -> Place | None:
     if not found:
         return None
     if len(found) > 1:
-        names = " and ".join(f"{prefix}_BASE_URL" for prefix in found)
-        raise ParamsError(f"expected one endpoint in the environment, found {names}; unset one")
+        both = " and ".join(f"{prefix}_BASE_URL" for prefix in found)
+        raise ParamsError(f"expected one endpoint in the environment, found {both}; unset one")
     prefix = found[0]
     names = [f"{prefix}_BASE_URL", f"{prefix}_API_KEY"]
     models = [f"{prefix}_MODEL", f"{prefix}_MODEL_ID"]
@@ -90,6 +90,25 @@ def find_place_in_variables() -> Place | None:
     base_url = str(read_variable(names[0]))
     check_url(base_url, name=f"a URL in {names[0]}")
     return Place(base_url, read_variable(model) if model else None, told_by, key_variable=names[1])
+
+
+def find_asked(provider: str | None, providers_file: Path | None) -> Place:
+    """Return the endpoint that is meant where no URL is given; raises ParamsError if none is.
+
+    It is the named provider; else what the variables describe, else the default provider.
+    """
+    if provider == FROM_VARIABLES:
+        return find_place(provider, None)
+    if provider is None and providers_file is None and (place := find_place_in_variables()):
+        return place
+    path = providers_file or find_providers_file(Path(), Path("params"))
+    if path is None:
+        raise ParamsError(
+            f"expected a URL, a provider, or {PREFIXES[0]}_BASE_URL in the environment, found no "
+            f"such variable and no providers file here; give one"
+        )
+    name, _ = read_providers(path).choose(provider)
+    return find_place(name, str(path))
 
 
 def tell_source(source: str | None) -> str | None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from labkit.engines import endpoint, launched, llamacpp, vllm
+from labkit.engines import endpoint, launched, llamacpp, llamacpp_look, vllm
 from labkit.engines.adapter import Adapter
 from labkit.params import EngineParams
 
@@ -68,7 +68,7 @@ def open_engine(params: EngineParams, *, folder: Path) -> Iterator[Engine]:
     EndpointError if a running one doesn't answer.
     """
     if params.kind == "endpoint":
-        yield endpoint.connect(params)
+        yield endpoint.connect(params, [*ADAPTERS.values(), llamacpp_look])
         return
     if params.kind == "llamacpp":
         engine: Any = llamacpp.launch(params, folder=folder)
@@ -109,3 +109,14 @@ def check_engines(engines: Sequence[EngineParams]) -> None:
                 group.append(params)
     for (kind, _), group in groups.items():
         launched.check_launches(ADAPTERS[kind], group)
+
+
+def find_absent(params: EngineParams) -> str | None:
+    """Return, in words, what isn't installed here of what would launch the engine, or None."""
+    if params.kind == "endpoint":
+        return None
+    if params.kind == "llamacpp":
+        return None if llamacpp.is_installed() else "the package xllamacpp"
+    adapter = ADAPTERS[params.kind]
+    program = params.executable or adapter.PROGRAM
+    return None if launched.is_installed(adapter, params) else f"{adapter.TITLE} ({program})"
