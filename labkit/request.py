@@ -36,7 +36,7 @@ def check_request(params: Params, reports: Path, *, dry_run: bool = False) -> li
         _check_length(point)
         if point.engine not in engines:
             engines.append(point.engine)
-    check_engines([one for one in engines if not (dry_run and find_absent(one))])
+    check_engines(engines, dry_run=dry_run)
     above = (reports.absolute(), *reports.absolute().parents)
     place = next(path for path in above if path.exists())
     if not place.is_dir():

@@ -5,6 +5,7 @@ It must not know engines, clients, or how anything is sent.
 
 from labkit.address.checks import EXAMPLE, check_key, check_proxy, check_url, make_redact
 from labkit.address.places import (
+    PREFIXES,
     Place,
     find_asked,
     find_place,
@@ -16,6 +17,7 @@ from labkit.address.places import (
 
 __all__ = [
     "EXAMPLE",
+    "PREFIXES",
     "Place",
     "check_key",
     "check_proxy",

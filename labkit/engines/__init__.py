@@ -92,14 +92,18 @@ def explain_command(params: EngineParams) -> list[str]:
     return launched.explain(ADAPTERS[params.kind], params)
 
 
-def check_engines(engines: Sequence[EngineParams]) -> None:
+def check_engines(engines: Sequence[EngineParams], *, dry_run: bool = False) -> None:
     """Raise ParamsError for what can be known before a launch: knobs, model, program, port.
 
+    For a dry run the program need not be installed; what it alone could tell is then not asked.
     Those of one kind and program are checked together, as an engine's own parser is slow to start.
     """
     groups: dict[tuple[str, str | None], list[EngineParams]] = {}
     for params in engines:
-        if params.kind == "endpoint":
+        launched.check_env(params)
+        if dry_run and find_absent(params):
+            explain_command(params)
+        elif params.kind == "endpoint":
             endpoint.check(params)
         elif params.kind == "llamacpp":
             llamacpp.check(params)

@@ -177,7 +177,6 @@ def check_launches(adapter: Adapter, engines: Sequence[EngineParams]) -> None:
     for params in engines:
         check_port(params.port)
         read_key(params.api_key_env)
-        check_env(params)
         program = find_program(adapter, params)
         launches.append(adapter.build_launch(params, params.port or 0, program, Path()))
     for told in adapter.check_launches(program, launches):
