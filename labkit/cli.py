@@ -110,16 +110,33 @@ def _make_parser() -> argparse.ArgumentParser:
     listing.add_argument("--reports", type=Path, help="default: reports")
 
     verify = add("verify", _verify, "send one request to an endpoint and tell what came back")
-    verify.add_argument("base_url", metavar="URL")
+    verify.add_argument(
+        "base_url",
+        metavar="URL",
+        nargs="?",
+        help="default: OPENAI_BASE_URL or TAOTOKEN_BASE_URL, else the default provider",
+    )
     verify.add_argument("--model", help="default: the only one that it serves")
     verify.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key")
+    verify.add_argument("--provider", metavar="NAME", help="one of the providers file")
+    verify.add_argument(
+        "--providers-file",
+        type=Path,
+        metavar="PATH",
+        help="default: what LABKIT_PROVIDERS names, or providers.yaml here",
+    )
 
     add("doctor", _doctor, "look at this machine: engines, GPU, memory, disk, settings")
     return parser
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from labkit.request import check_request, create_run, explain_launches  # slow, unlike --help
+    from labkit.request import (  # slow, unlike --help
+        check_request,
+        create_run,
+        explain_launches,
+        list_unchecked,
+    )
     from labkit.workbook import find_home, find_place
 
     params = load_params(find_place(chosen.params), chosen.overrides)
@@ -132,7 +149,7 @@ def _run(chosen: argparse.Namespace) -> int:
                 f"use {run.params_path}, or start a new run"
             )
         run.settle()
-    plan = check_request(params, reports)
+    plan = check_request(params, reports, dry_run=chosen.dry_run)
     if chosen.dry_run:
         if chosen.resume is not None:
             plan = [point for point in plan if not run.is_measured(point.point_id)]
@@ -140,6 +157,8 @@ def _run(chosen: argparse.Namespace) -> int:
             print(f"{point.point_id}: {point.variable} = {point.value}, repeat {point.repeat}")
         print("\nengines, each launched for the points from the one named on:")
         for line in explain_launches(plan):
+            print(line)
+        for line in list_unchecked(plan):
             print(line)
         return 0
     if chosen.resume is None:
@@ -201,17 +220,22 @@ def _list(chosen: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
+    from labkit.address import find_asked, read_key, tell_source
     from labkit.client.verify import verify_endpoint
 
-    key = None
-    if chosen.api_key_env:
-        key = os.environ.get(chosen.api_key_env)
-        if not key:
-            raise ParamsError(
-                f"expected a key in the environment variable {chosen.api_key_env}, found none; "
-                f"export {chosen.api_key_env}=... in this shell"
-            )
-    found = verify_endpoint(chosen.base_url, model=chosen.model, api_key=key)
+    if chosen.base_url is None:
+        if chosen.api_key_env:
+            raise ParamsError("expected a URL with --api-key-env, found none; give it")
+        place = find_asked(chosen.provider, chosen.providers_file)
+        print(f"taken from:     {place.told_by}")
+        base_url, model, key = place.base_url, chosen.model or place.model, place.read_key()
+        key_place: str | None = place.told_by
+    elif chosen.provider or chosen.providers_file:
+        raise ParamsError("expected a URL or --provider, found both; leave one out")
+    else:
+        base_url, model = chosen.base_url, chosen.model
+        key, key_place = read_key(chosen.api_key_env), tell_source(chosen.api_key_env)
+    found = verify_endpoint(base_url, model=model, api_key=key, key_place=key_place)
     print(f"endpoint:       {found.base_url}")
     print(f"model:          {found.model}")
     print(f"text:           {found.text!r}")

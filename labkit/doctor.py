@@ -24,8 +24,8 @@ MIN_PYTHON, MAX_PYTHON = (3, 11), (3, 13)
 MIN_FREE_MEMORY_BYTES = 1024**3
 MIN_FREE_DISK_BYTES = 200 * 1024**2
 PACKAGES = ("openai", "papermill", "jupyterlab", "pandas", "plotly", "pydantic", "nvidia-ml-py")
-ELSEWHERE = {"vllm": "vLLM", "sglang": "SGLang", "trtllm-serve": "TensorRT-LLM",
-             "text-generation-launcher": "TGI"}  # fmt: skip
+LAUNCHED = {"vllm": "vLLM", "sglang": "SGLang", "trtllm-serve": "TensorRT-LLM",
+            "text-generation-launcher": "TGI"}  # fmt: skip
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -97,10 +97,10 @@ def check_model() -> Check:
 
 
 def check_other_engines() -> Check:
-    """Tell which engines that labkit does not launch are on the PATH; none need be."""
-    found = [name for command, name in ELSEWHERE.items() if shutil.which(command)]
-    absent = [name for name in ELSEWHERE.values() if name not in found]
-    parts = [f"found {', '.join(found)}, to be measured as endpoints"] if found else []
+    """Tell which engines are on the PATH for labkit to launch; none need be."""
+    found = [f"{name} ({command})" for command, name in LAUNCHED.items() if shutil.which(command)]
+    absent = [name for command, name in LAUNCHED.items() if not shutil.which(command)]
+    parts = [f"labkit launches {', '.join(found)}"] if found else []
     parts += [f"not on the PATH: {', '.join(absent)}"] if absent else []
     return Check("other engines", "ok", "; ".join(parts))
 

@@ -80,7 +80,7 @@ def measure_point(
         ),
         load=point.load,
         seed=point.seed,
-        api_key_env=point.engine.api_key_env,
+        api_key_env=point.engine.key_source,
         out=folder / "requests.jsonl",
     )
     sources, gpu_reason = open_sources(engine.sample, engine.pids, client.pids)

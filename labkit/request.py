@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from labkit.engines import check_engines, explain_command
+from labkit.engines import check_engines, explain_command, find_absent
 from labkit.environment import describe_environment
 from labkit.errors import ParamsError
 from labkit.params import EngineParams, Params
@@ -21,8 +21,10 @@ from labkit.workload import check_workload
 MIN_FREE_BYTES = 200 * 1024**2
 
 
-def check_request(params: Params, reports: Path) -> list[Point]:
+def check_request(params: Params, reports: Path, *, dry_run: bool = False) -> list[Point]:
     """Return the plan once everything that can be known beforehand is right; launches nothing.
+
+    For a dry run an engine need not be installed; `list_unchecked` tells what that leaves open.
 
     Raises ParamsError for a wrong plan, lengths that the engine may not hold, a missing model or
     engine, a taken port, no place for the reports, or a disk with less than 200 MiB left.
@@ -34,7 +36,7 @@ def check_request(params: Params, reports: Path) -> list[Point]:
         _check_length(point)
         if point.engine not in engines:
             engines.append(point.engine)
-    check_engines(engines)
+    check_engines(engines, dry_run=dry_run)
     above = (reports.absolute(), *reports.absolute().parents)
     place = next(path for path in above if path.exists())
     if not place.is_dir():
@@ -85,9 +87,20 @@ def explain_launches(plan: Sequence[Point]) -> Iterator[str]:
     for point in plan:
         if point.engine != before:
             command = " ".join(explain_command(point.engine))
-            told = command or f"nothing is launched: {point.engine.base_url}"
+            place = point.engine.base_url or f"provider {point.engine.provider}"
+            told = command or f"nothing is launched: {place}"
             yield f"{point.point_id}: {told}"
         before = point.engine
+
+
+def list_unchecked(plan: Sequence[Point]) -> Iterator[str]:
+    """Yield a line for everything that isn't installed here and so could not be asked."""
+    for absent in dict.fromkeys(find_absent(point.engine) for point in plan):
+        if absent is not None:
+            yield (
+                f"not checked: {absent} is not installed here, so it could not be asked whether "
+                f"it takes these flags"
+            )
 
 
 def _check_length(point: Point) -> None:

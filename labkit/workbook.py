@@ -14,6 +14,7 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 from IPython.display import HTML, display
 
+from labkit.address import read_key
 from labkit.analysis import metrics
 from labkit.analysis.findings import conclude, headline
 from labkit.analysis.summary import summarize, to_frame
@@ -29,6 +30,9 @@ from labkit.report import figures, inside, tables
 from labkit.report.opening import list_commands, make_opening
 from labkit.request import check_request, create_run
 from labkit.run import measure
+
+HIDDEN = {"api_key_env", "base_url", "providers_file"}
+"""What of the engine's params no summary tells."""
 
 
 def sweep(
@@ -95,7 +99,8 @@ class Bench:
     def verify(self) -> dict[str, Any]:
         """Send one request and return its text, finish reason and usage."""
         engine = self._running.engine
-        found = verify_endpoint(engine.base_url, model=engine.model, api_key=None)
+        key = read_key(self._running.params.key_source)
+        found = verify_endpoint(engine.base_url, model=engine.model, api_key=key)
         return {
             "text": found.text,
             "finish_reason": found.finish_reason,
@@ -171,7 +176,7 @@ def write_summary(run: RunFolder) -> dict[str, Any]:
         "slo": params.slo.model_dump(mode="json"),
         "load": params.load.model_dump(mode="json"),
         "workload": params.workload.model_dump(mode="json"),
-        "engine": params.engine.model_dump(mode="json", exclude={"api_key_env", "base_url"}),
+        "engine": params.engine.model_dump(mode="json", exclude=HIDDEN),
         "environment": manifest["environment"],
     }
     summary = summarize(told, run.points(), params.slo.model_dump(mode="json"))

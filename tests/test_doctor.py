@@ -76,7 +76,7 @@ def test_other_engines_are_looked_for_and_never_needed(
     )  # fmt: skip
     (tmp_path / "vllm").write_text("#!/bin/sh\n", encoding="utf-8")
     (tmp_path / "vllm").chmod(0o755)
-    assert check_other_engines().text.startswith("found vLLM, to be measured as endpoints; not on")
+    assert check_other_engines().text.startswith("labkit launches vLLM (vllm); not on the")
 
 
 def test_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,12 @@ def test_every_dependency_has_a_lower_bound(project: dict[str, Any]) -> None:
 
 
 def test_the_package_declares_what_it_imports(project: dict[str, Any]) -> None:
-    modules = {"nvidia-ml-py": "pynvml", "pyyaml": "yaml", "ipython": "IPython"}
+    modules = {
+        "nvidia-ml-py": "pynvml",
+        "pyyaml": "yaml",
+        "python-dotenv": "dotenv",
+        "ipython": "IPython",
+    }
     dependencies = [_name(requirement) for requirement in project["project"]["dependencies"]]
     known = {modules.get(name, name.replace("-", "_")) for name in dependencies}
     known |= {"labkit", *sys.stdlib_module_names}

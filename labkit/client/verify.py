@@ -4,7 +4,9 @@ It finds the form of the base URL that answers, with or without `/v1`, the serve
 whether completions or only chat is offered. It must not know engines or loads.
 """
 
+import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Never
 from urllib.parse import urlsplit
@@ -15,11 +17,13 @@ import openai
 from labkit.address import check_key, check_proxy, check_url, make_redact
 from labkit.client.answer import read_count, read_error
 from labkit.client.proxied import find_proxy
+from labkit.client.refusal import advise
 from labkit.client.stream import NO_KEY, is_loopback
 from labkit.errors import EndpointError
 
 MAX_SAID_CHARS = 300
 PAGE = "a web page"
+Redact = Callable[[str], str]
 _ROUTES = {"completions": "completions", "chat": "chat/completions"}
 
 
@@ -43,10 +47,21 @@ class _Reply:
     text: str
     body: Any
     latency_s: float
+    scheme: str
+    """Of authentication, as the answer names it; may be empty."""
 
 
 class _NoRoute(Exception):
     """The URL leads nowhere; another form of it may."""
+
+
+class _Refused(Exception):
+    """The key is not accepted."""
+
+    def __init__(self, text: str, said: str, scheme: str) -> None:
+        super().__init__(text)
+        self.said = said
+        self.scheme = scheme
 
 
 def verify_endpoint(
@@ -54,14 +69,15 @@ def verify_endpoint(
     *,
     model: str | None = None,
     api_key: str | None = None,
+    key_place: str | None = None,
     endpoint: str = "completions",
     timeout_s: float = 30.0,
 ) -> Verified:
     """Ask for 8 tokens and return what came; the time is for the whole answer, not streamed.
 
     Without `model` the first served one is taken. Where completions does not exist, chat is
-    tried. Raises ParamsError for a URL, proxy or key that can't work, else EndpointError, with one
-    line that names the fault and what to do.
+    tried. `key_place` says in words where the key is. Raises ParamsError for a URL, proxy or key
+    that can't work, else EndpointError, with one line that names the fault and what to do.
     """
     if api_key:
         check_key(api_key)
@@ -75,6 +91,10 @@ def verify_endpoint(
                     return _ask(form, model, api_key, name, timeout_s)
                 except _NoRoute as miss:
                     missed.append(str(miss))
+    except _Refused as refused:
+        where = key_place or ("api_key_env" if api_key else None)
+        told = f"{refused}; {advise(refused.said, refused.scheme, where)}"
+        raise EndpointError(redact(" ".join(told.split()))) from None
     except EndpointError as error:
         raise EndpointError(redact(" ".join(str(error).split()))) from None
     pages = [miss for miss in missed if PAGE in miss]
@@ -102,6 +122,7 @@ def list_forms(base_url: str) -> list[str]:
 def _ask(
     base_url: str, model: str | None, api_key: str | None, endpoint: str, timeout_s: float
 ) -> Verified:
+    redact = make_redact(api_key)
     with openai.OpenAI(
         base_url=base_url,
         api_key=api_key or NO_KEY,
@@ -115,7 +136,7 @@ def _ask(
     ) as client:
         served = _list_models(client)
         if model is None and not served:
-            _check_route(client, base_url, endpoint, api_key)
+            _check_route(client, base_url, endpoint, redact)
             _fail("a model name, as the endpoint lists none", "none given", "name the model")
         if model is not None and served and model not in served:
             _fail_model(model, served)
@@ -125,8 +146,8 @@ def _ask(
             body["messages"] = [{"role": "user", "content": "Count to three."}]
         else:
             body["prompt"] = "One, two, three,"
-        reply = _post(client, base_url, endpoint, body)
-    _check_status(reply, base_url, name, served, api_key)
+        reply = _post(client, base_url, endpoint, body, redact)
+    _check_status(reply, base_url, name, served)
     return _read(reply, base_url, name, endpoint)
 
 
@@ -139,15 +160,18 @@ def _list_models(client: openai.OpenAI) -> list[str]:
         return []
 
 
-def _check_route(client: openai.OpenAI, base_url: str, endpoint: str, api_key: str | None) -> None:
+def _check_route(client: openai.OpenAI, base_url: str, endpoint: str, redact: Redact) -> None:
     """Say first what is wrong with the endpoint itself, if anything is."""
-    reply = _post(client, base_url, endpoint, {})
+    reply = _post(client, base_url, endpoint, {}, redact)
     _check_page(reply)
     if reply.status in (301, 302, 307, 308, 401, 403, 404, 405) or reply.status >= 500:
-        _check_status(reply, base_url, "", [], api_key)
+        _check_status(reply, base_url, "", [])
 
 
-def _post(client: openai.OpenAI, base_url: str, endpoint: str, body: dict[str, Any]) -> _Reply:
+def _post(
+    client: openai.OpenAI, base_url: str, endpoint: str, body: dict[str, Any], redact: Redact
+) -> _Reply:
+    """Return the answer without the key in it, should it echo that: later it may be cut short."""
     begun_s = time.monotonic()
     try:
         response = client.post(f"/{_ROUTES[endpoint]}", cast_to=httpx2.Response, body=body)
@@ -158,13 +182,15 @@ def _post(client: openai.OpenAI, base_url: str, endpoint: str, body: dict[str, A
     except openai.APIStatusError as error:
         response = error.response
     latency_s = time.monotonic() - begun_s
+    text = redact(response.text)
     try:
-        parsed = response.json()
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         parsed = None
-    location = response.headers.get("location", "")
-    text = f"moved to {location}" if location else response.text
-    return _Reply(response.status_code, text, parsed, latency_s)
+    if location := response.headers.get("location", ""):
+        text = redact(f"moved to {location}")
+    scheme = redact(response.headers.get("www-authenticate", "")).partition(" ")[0]
+    return _Reply(response.status_code, text, parsed, latency_s, scheme)
 
 
 def _check_page(reply: _Reply) -> None:
@@ -174,17 +200,15 @@ def _check_page(reply: _Reply) -> None:
         raise _NoRoute(f"{PAGE} (HTTP {reply.status})")
 
 
-def _check_status(
-    reply: _Reply, base_url: str, model: str, served: list[str], api_key: str | None
-) -> None:
+def _check_status(reply: _Reply, base_url: str, model: str, served: list[str]) -> None:
     _check_page(reply)
     said = _quote(reply)
     found = f"HTTP {reply.status}" + (f" ({said})" if said else "")
     if 200 <= reply.status < 300:
         return
     if reply.status in (401, 403):
-        todo = "check the key in api_key_env" if api_key else "name the key's variable, api_key_env"
-        _fail(f"{base_url} to accept the API key", found, todo)
+        text = f"expected {base_url} to accept the API key, found {found}"
+        raise _Refused(text, said, reply.scheme)
     words = said.lower()
     unknown = model and model not in served and "model" in words and "chat" not in words
     if reply.status in (400, 404, 422) and unknown:

@@ -16,6 +16,7 @@ import threading
 import time
 from typing import Any
 
+from labkit.address import read_key
 from labkit.client.sender import Sender
 from labkit.client.stream import make_client, make_redact
 
@@ -56,7 +57,7 @@ async def _serve() -> None:
     emit("ready")
     while True:
         job = await orders.get()
-        api_key = os.environ[job["api_key_env"]] if job["api_key_env"] else None
+        api_key = read_key(job["api_key_env"])
         client = make_client(job["target"]["base_url"], api_key)
         sender = Sender(job, client, make_redact(api_key), emit)
         emit("armed")

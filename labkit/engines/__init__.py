@@ -8,7 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from labkit.engines import endpoint, launched, llamacpp, sglang, tensorrt_llm, tgi, vllm
+from labkit.engines import (
+    endpoint,
+    launched,
+    llamacpp,
+    llamacpp_look,
+    sglang,
+    tensorrt_llm,
+    tgi,
+    vllm,
+)
 from labkit.engines.adapter import Adapter
 from labkit.engines.flags import Absent
 from labkit.params import EngineParams
@@ -72,7 +81,7 @@ def open_engine(params: EngineParams, *, folder: Path) -> Iterator[Engine]:
     EndpointError if a running one doesn't answer.
     """
     if params.kind == "endpoint":
-        yield endpoint.connect(params)
+        yield endpoint.connect(params, [*ADAPTERS.values(), llamacpp_look])
         return
     if params.kind == "llamacpp":
         engine: Any = llamacpp.launch(params, folder=folder)
@@ -96,14 +105,18 @@ def explain_command(params: EngineParams) -> list[str]:
     return launched.explain(ADAPTERS[params.kind], params)
 
 
-def check_engines(engines: Sequence[EngineParams]) -> None:
+def check_engines(engines: Sequence[EngineParams], *, dry_run: bool = False) -> None:
     """Raise ParamsError for what can be known before a launch: knobs, model, program, port.
 
+    For a dry run the program need not be installed; what it alone could tell is then not asked.
     Those of one kind and program are checked together, as an engine's own parser is slow to start.
     """
     groups: dict[tuple[str, str | None], list[EngineParams]] = {}
     for params in engines:
-        if params.kind == "endpoint":
+        launched.check_env(params)
+        if dry_run and find_absent(params):
+            explain_command(params)
+        elif params.kind == "endpoint":
             endpoint.check(params)
         elif params.kind == "llamacpp":
             llamacpp.check(params)
@@ -122,3 +135,14 @@ def list_absent(kind: str) -> list[str]:
     if kind == "endpoint":
         return list(endpoint.UNSETTABLE)
     return [name for name, knob in ADAPTERS[kind].KNOBS.items() if isinstance(knob, Absent)]
+
+
+def find_absent(params: EngineParams) -> str | None:
+    """Return, in words, what isn't installed here of what would launch the engine, or None."""
+    if params.kind == "endpoint":
+        return None
+    if params.kind == "llamacpp":
+        return None if llamacpp.is_installed() else "the package xllamacpp"
+    adapter = ADAPTERS[params.kind]
+    program = params.executable or adapter.PROGRAM
+    return None if launched.is_installed(adapter, params) else f"{adapter.TITLE} ({program})"

@@ -53,6 +53,10 @@ class Adapter(Protocol):
     def READY(self) -> str:
         """A path that answers 200 once requests are served, and never generates anything."""
 
+    @property
+    def METRIC_PREFIX(self) -> str:
+        """How the names of its metrics begin, so that one that runs already is recognised."""
+
     def build_launch(self, params: EngineParams, port: int, program: str, folder: Path) -> Launch:
         """Return what starts it on the loopback; raises ParamsError for what it can't do.
 

@@ -1,26 +1,16 @@
 """A server that already runs, as an engine: found and looked at, never launched or stopped.
 
-It must not keep an API key: the key is read from the environment variable when it is needed.
+What it is, is told by the prefix of its metrics' names, and then its adapter looks at it. It must
+not keep an API key, which is read when it is needed, nor know any certain engine.
 """
 
 import urllib.error
 import urllib.parse
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
-from labkit.address import check_proxy, check_url, make_redact, read_key
-from labkit.engines import vllm
-from labkit.engines.scrape import (
-    ERRORS,
-    LOOPBACK,
-    Sample,
-    Site,
-    count_tokens,
-    empty_sample,
-    get_json,
-    get_text,
-    map_llamacpp,
-)
+from labkit.address import check_proxy, check_url, find_place, make_redact, read_key, tell_source
+from labkit.engines.scrape import ERRORS, LOOPBACK, Sample, Site, empty_sample, get_json
 from labkit.errors import EndpointError, EngineError, ParamsError
 from labkit.params import EngineParams, name_nearest
 
@@ -40,59 +30,90 @@ UNSETTABLE = (
 )
 
 
+METRICS_PAGES = ("/metrics", "/prometheus/metrics")
+"""Where engines tell Prometheus metrics."""
+MISFITS = (*ERRORS, LookupError, TypeError, AttributeError)
+"""What an adapter raises when a server is not quite the one that it knows."""
+
+
+class Look(Protocol):
+    """What looks at a running engine of one kind: the part of an adapter that needs no launch."""
+
+    @property
+    def METRIC_PREFIX(self) -> str:
+        """How the names of its metrics begin."""
+
+    def learn(self, site: Site, log: str) -> dict[str, Any]:
+        """Return what it tells of itself that later calls need; there is no log here."""
+
+    def sample(self, site: Site, told: Mapping[str, Any]) -> Sample:
+        """Return one look at it."""
+
+    def request_options(self) -> dict[str, Any]:
+        """Return the fields of a request body that fix the length of a completion."""
+
+    def count_tokens(self, site: Site, text: str, model: str) -> int | None:
+        """Return the tokens of a text; None where it can't tell."""
+
+
 class EndpointEngine:
     """A running endpoint; `base_url` is the one that answered, without a slash at its end."""
 
     pid: int | None = None
 
-    def __init__(self, params: EngineParams, base_url: str, model: str) -> None:
+    def __init__(
+        self, base_url: str, model: str, key_source: str | None, looks: Sequence[Look]
+    ) -> None:
         """Take an endpoint that was found; its metrics are looked for at once."""
         self.base_url = base_url
         self.model = model
         self.command: list[str] = []
-        self._key_env = params.api_key_env
-        self._root = base_url.removesuffix("/v1")
-        self._flavour = self._find_flavour()
+        self._site = Site(base_url.removesuffix("/v1"), key_source)
+        self._look = self._find_look(looks)
+        self._told = self._learn()
 
     def effective(self) -> dict[str, Any]:
         """Return nothing: an endpoint does not tell its knobs."""
         return {}
 
     def sample(self) -> Sample:
-        """Return what its /metrics tell, or a sample of None where it has none that are known.
+        """Return what its metrics tell, or a sample of None where it has none that are known.
 
         Raises EngineError if metrics that were there before don't answer.
         """
-        if self._flavour is None:
+        if self._look is None:
             return empty_sample()
         try:
-            if self._flavour == "vllm":
-                return vllm.sample(Site(self._root, self._key_env), {})
-            return map_llamacpp(self._text("/metrics"), self._slots())
-        except ERRORS as error:
-            told = make_redact(read_key(self._key_env))(str(error))
-            raise EngineError(f"expected metrics at {self._root}/metrics, found: {told}") from None
+            return self._look.sample(self._site, self._told)
+        except MISFITS as error:
+            raise self._explain("metrics", error) from None
 
     def request_options(self) -> dict[str, Any]:
         """Return what fixes a completion's length, where the server is known to have it."""
-        return {"ignore_eos": True} if self._flavour else {}
+        return self._look.request_options() if self._look else {}
 
     @property
     def count_tokens(self) -> Callable[[str], int] | None:
         """What counts tokens through the server, None for one that has no way to ask."""
-        if self._flavour is None:
+        if self._look is None:
             return None
         try:
-            self._count("a")
-        except (*ERRORS, KeyError, TypeError):
+            found = self._look.count_tokens(self._site, "a", self.model)
+        except MISFITS:
             return None
-        return self._count
+        return None if found is None else self._count
 
     def _count(self, text: str) -> int:
-        key = read_key(self._key_env)
-        return count_tokens(
-            self._root, text, flavour=str(self._flavour), model=self.model, api_key=key
-        )
+        assert self._look is not None, "counting was offered only with a look"
+        try:
+            return int(self._look.count_tokens(self._site, text, self.model) or 0)
+        except MISFITS as error:
+            raise self._explain("a count of tokens", error) from None
+
+    def _explain(self, wanted: str, error: Exception) -> EngineError:
+        told = str(error) if isinstance(error, ERRORS) else f"{type(error).__name__}: {error}"
+        told = " ".join(make_redact(read_key(self._site.api_key_env))(told).split())
+        return EngineError(f"expected {wanted} of {self._site.root}, found: {told}")
 
     def reset_cache(self) -> bool:
         """Do nothing: the cache may serve others, too."""
@@ -105,48 +126,62 @@ class EndpointEngine:
     def check(self) -> None:
         """Do nothing: requests will tell whether it is still there."""
 
-    def _find_flavour(self) -> str | None:
-        try:
-            text = self._text("/metrics")
-        except ERRORS:
-            text = ""
-        for flavour in ("vllm", "llamacpp"):
-            if f"\n{flavour}:" in f"\n{text}":
-                return flavour
+    def _find_look(self, looks: Sequence[Look]) -> Look | None:
+        for page in METRICS_PAGES:
+            try:
+                text = f"\n{self._site.text(page)}"
+            except ERRORS:
+                continue
+            for look in looks:
+                if f"\n{look.METRIC_PREFIX}" in text:
+                    return look
         return None
 
-    def _slots(self) -> list[dict[str, Any]]:
-        slots = get_json(f"{self._root}/slots", api_key=read_key(self._key_env))
-        return list(slots)
+    def _learn(self) -> dict[str, Any]:
+        """Return what it tells of itself; one that wasn't launched by labkit may tell nothing."""
+        if self._look is None:
+            return {}
+        try:
+            return self._look.learn(self._site, "")
+        except MISFITS:
+            return {}
 
-    def _text(self, path: str) -> str:
-        return get_text(f"{self._root}{path}", api_key=read_key(self._key_env))
 
-
-def connect(params: EngineParams) -> EndpointEngine:
-    """Find the endpoint of `base_url`, with or without /v1, and the model that it serves.
+def connect(params: EngineParams, looks: Sequence[Look]) -> EndpointEngine:
+    """Find the endpoint, with or without /v1, the model that it serves, and what looks at it.
 
     Raises EndpointError if nothing that lists models answers there, or the model isn't one of them.
     """
     check(params)
     try:
-        return _find(params)
+        return _find(params, looks)
     except EndpointError as error:
-        redact = make_redact(read_key(params.api_key_env))
+        redact = make_redact(read_key(params.key_source))
         raise EndpointError(redact(" ".join(str(error).split()))) from None
 
 
-def _find(params: EngineParams) -> EndpointEngine:
-    asked = str(params.base_url).rstrip("/")
+def _locate(params: EngineParams) -> tuple[str, str | None]:
+    """Return the base URL and the model that are meant."""
+    if params.provider is None:
+        return str(params.base_url), params.model
+    place = find_place(params.provider, params.providers_file)
+    return place.base_url, params.model or place.model
+
+
+def _find(params: EngineParams, looks: Sequence[Look]) -> EndpointEngine:
+    base_url, model = _locate(params)
+    asked, source = base_url.rstrip("/"), params.key_source
     places = [asked] if asked.endswith("/v1") else [f"{asked}/v1", asked]
     reasons = []
     for place in places:
         try:
-            listed = get_json(f"{place}/models", api_key=read_key(params.api_key_env))
+            listed = get_json(f"{place}/models", api_key=read_key(source))
             names = [str(each["id"]) for each in listed["data"]]
         except urllib.error.HTTPError as error:
             if error.code in (401, 403):
                 way = "set engine.api_key_env to the name of the variable that holds a valid key"
+                if told := tell_source(source):
+                    way = f"see that {told} holds a valid key, and one of this endpoint"
                 raise EndpointError(
                     f"expected {place} to accept the key, found HTTP {error.code}; {way}"
                 ) from None
@@ -155,9 +190,10 @@ def _find(params: EngineParams) -> EndpointEngine:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             reasons.append(f"{place}/models: {reason or type(error).__name__}")
         else:
-            return EndpointEngine(params, place, _choose_model(params.model, names, place))
+            return EndpointEngine(place, _choose_model(model, names, place), source, looks)
+    where = "engine.base_url" if params.provider is None else f"provider {params.provider}"
     raise EndpointError(
-        f"expected an OpenAI-compatible server at engine.base_url {params.base_url}, found "
+        f"expected an OpenAI-compatible server at {base_url} ({where}), found "
         f"{'; '.join(reasons)}; start it or correct the address"
     )
 
@@ -173,10 +209,11 @@ def check(params: EngineParams) -> None:
     for knob in ("extra_args", "env"):
         if getattr(params, knob):
             raise ParamsError(f"expected no engine.{knob} for an endpoint; leave them out")
-    check_url(str(params.base_url), name="engine.base_url")
-    if urllib.parse.urlsplit(str(params.base_url)).hostname not in LOOPBACK:
-        check_proxy(str(params.base_url))
-    read_key(params.api_key_env)
+    base_url, _ = _locate(params)
+    check_url(base_url, name="engine.base_url")
+    if urllib.parse.urlsplit(base_url).hostname not in LOOPBACK:
+        check_proxy(base_url)
+    read_key(params.key_source)
 
 
 def _choose_model(asked: str | None, names: list[str], place: str) -> str:

@@ -144,6 +144,11 @@ def launch(adapter: Adapter, params: EngineParams, *, folder: Path) -> LaunchedE
     return engine
 
 
+def is_installed(adapter: Adapter, params: EngineParams) -> bool:
+    """Return whether the engine's program is here."""
+    return shutil.which(Path(params.executable or adapter.PROGRAM).expanduser()) is not None
+
+
 def find_program(adapter: Adapter, params: EngineParams) -> str:
     """Return the path of the engine's program; raises ParamsError if it is not installed."""
     asked = params.executable or adapter.PROGRAM
@@ -172,7 +177,6 @@ def check_launches(adapter: Adapter, engines: Sequence[EngineParams]) -> None:
     for params in engines:
         check_port(params.port)
         read_key(params.api_key_env)
-        check_env(params)
         program = find_program(adapter, params)
         launches.append(adapter.build_launch(params, params.port or 0, program, Path()))
     for told in adapter.check_launches(program, launches):

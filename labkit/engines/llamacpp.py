@@ -206,7 +206,7 @@ def build_command(params: EngineParams, port: int) -> list[str]:
 def check(params: EngineParams) -> None:
     """Raise ParamsError for what can be known beforehand: knobs, model, xllamacpp, port."""
     command = build_command(params, 0)
-    if importlib.util.find_spec("xllamacpp") is None:
+    if not is_installed():
         raise ParamsError(
             "expected the package xllamacpp for engine.kind llamacpp, found it not installed; "
             "run `make setup` or use engine.kind endpoint"
@@ -225,6 +225,11 @@ def check(params: EngineParams) -> None:
             told = _find_line(done.stdout, MARK_ERROR)
             reason = json.loads(told) if told else " ".join(done.stderr.split())[-300:]
             raise ParamsError(f"engine.extra_args: {reason}")
+
+
+def is_installed() -> bool:
+    """Return whether the package with the server is here."""
+    return importlib.util.find_spec("xllamacpp") is not None
 
 
 def default_threads() -> int:

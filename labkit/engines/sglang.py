@@ -31,6 +31,7 @@ from labkit.params import EngineParams
 
 TITLE = "SGLang"
 PROGRAM = "sglang"
+METRIC_PREFIX = "sglang:"
 READY = "/ready"
 EVERY_STEP = [
     "--enable-metrics",

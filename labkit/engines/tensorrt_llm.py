@@ -33,6 +33,7 @@ from labkit.params import EngineParams
 
 TITLE = "TensorRT-LLM"
 PROGRAM = "trtllm-serve"
+METRIC_PREFIX = "trtllm_"
 READY = "/health"
 SETTINGS = "trtllm.yaml"
 """Given by --extra_llm_api_options, which all versions know; --config came later."""

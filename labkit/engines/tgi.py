@@ -29,6 +29,7 @@ from labkit.params import EngineParams
 
 TITLE = "Text Generation Inference"
 PROGRAM = "text-generation-launcher"
+METRIC_PREFIX = "tgi_"
 READY = "/info"
 """It is there once the model is warm; /health may generate a token."""
 

@@ -22,6 +22,7 @@ from labkit.params import EngineParams
 TITLE = "vLLM"
 PROGRAM = "vllm"
 READY = "/health"
+METRIC_PREFIX = "vllm:"
 PROBE = Path(__file__).parent / "probes" / "vllm_flags.py"
 
 KNOBS: dict[str, Knob] = {

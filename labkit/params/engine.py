@@ -1,9 +1,11 @@
 """The engine under test, as a params file says it."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from labkit.params.providers import FROM_VARIABLES
 from labkit.params.section import Fraction, PositiveFloat, PositiveInt, Section
 
 
@@ -46,11 +48,47 @@ class EngineParams(Section):
     """Of an endpoint, with or without `/v1`."""
     api_key_env: str | None = None
     """The name of the environment variable that holds the key; the key itself is never written."""
+    provider: str | None = None
+    """A name in the providers file, which then tells base_url, key and model; `env` takes them from
+    OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL, or from those that begin with TAOTOKEN."""
+    providers_file: Annotated[str, Field(min_length=1)] | None = None
+    """Unset takes what LABKIT_PROVIDERS names, or providers.yaml beside the params file."""
+
+    @property
+    def key_source(self) -> str | None:
+        """Where the key is, for `labkit.address.read_key`: a name or a place, never the key."""
+        if self.provider is not None:
+            return f"provider:{self.providers_file or ''}#{self.provider}"
+        return f"env:{self.api_key_env}" if self.api_key_env else None
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _check_variable(cls, name: str | None) -> str | None:
+        if name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise ValueError("expected the name of a variable, found something else (not shown)")
+        return name
 
     @model_validator(mode="after")
     def _check_endpoint(self) -> Self:
-        if self.kind == "endpoint" and self.base_url is None:
-            raise ValueError("kind endpoint needs base_url, such as http://127.0.0.1:8000/v1")
-        if self.kind != "endpoint" and self.base_url is not None:
-            raise ValueError(f"base_url belongs to kind endpoint, found kind {self.kind}")
+        if self.kind != "endpoint":
+            for name in ("base_url", "provider", "providers_file"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name} belongs to kind endpoint, found kind {self.kind}")
+            return self
+        if self.provider is None:
+            if self.base_url is None:
+                raise ValueError(
+                    "kind endpoint needs base_url, such as http://127.0.0.1:8000/v1, or provider"
+                )
+            if self.providers_file is not None:
+                raise ValueError("providers_file and base_url exclude each other; leave one out")
+            return self
+        for name in ("base_url", "api_key_env"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} and provider exclude each other; leave one out")
+        if self.provider != FROM_VARIABLES and self.providers_file is None:
+            raise ValueError(
+                "provider needs a providers file; set providers_file or LABKIT_PROVIDERS, or put "
+                "providers.yaml beside the params file"
+            )
         return self

@@ -1,6 +1,7 @@
 """From a YAML file to params, with overrides, and one line for whatever is wrong with it."""
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,12 @@ from labkit.errors import ParamsError
 from labkit.params.document import read_yaml
 from labkit.params.experiment import Params, SweepParams
 from labkit.params.length import DISTRIBUTION, Distribution
+from labkit.params.providers import settle_provider
+from labkit.params.renamed import explain_word
 from labkit.params.workload import WORKLOADS
+
+_SECRET = re.compile(r"key|token(?!s)|passw|secret", re.IGNORECASE)
+"""Places whose values no error shows."""
 
 
 def load_params(path: Path, overrides: Sequence[str] = ()) -> Params:
@@ -33,6 +39,7 @@ def load_params(path: Path, overrides: Sequence[str] = ()) -> Params:
         raise ParamsError(f"expected sections such as engine: and sweep: in {path}, found none")
     for override in overrides:
         _override(data, override)
+    settle_provider(data.get("engine"), path)
     return parse_params(data, source=str(path))
 
 
@@ -68,7 +75,14 @@ def _override(data: dict[str, Any], override: str) -> None:
     path, equals, text = override.partition("=")
     if not equals or not path.strip():
         raise ParamsError(f"expected an override such as engine.max_num_seqs=8, found {override!r}")
-    value = read_yaml(text, f"after {path}=")
+    try:
+        value = read_yaml(text, f"after {path}=")
+    except ParamsError:
+        if not _SECRET.search(path):
+            raise
+        raise ParamsError(
+            f"expected YAML after {path}=, found something else (not shown)"
+        ) from None
     *parents, last = path.strip().split(".")
     place: Any = data
     for key in parents:
@@ -95,6 +109,8 @@ def _explain(error: dict[str, Any], data: dict[str, Any]) -> str:
     steps = list(_keep_places(error, data))
     where = ".".join(steps)
     if error["type"] == "extra_forbidden":
+        if len(steps) == 2 and steps[0] == "engine" and (way := explain_word(steps[1])):
+            return f"{where} is not a parameter: {way}"
         if kind is None or len(steps) != 2:
             return f"{where} is not a parameter{name_nearest(steps[-1], known)}"
         owners = [name for name, section in WORKLOADS.items() if steps[1] in section.model_fields]
@@ -108,7 +124,8 @@ def _explain(error: dict[str, Any], data: dict[str, Any]) -> str:
         return f"{where}.kind {tag} is not known{name_nearest(tag, list(WORKLOADS))}"
     message = str(error["msg"]).removeprefix("Value error, ")
     found = error.get("input")
-    tail = "" if isinstance(found, dict) else f", found {found!r}"
+    hidden = isinstance(found, dict) or _SECRET.search(where)
+    tail = "" if hidden else f", found {found!r}"
     return f"{where or 'params'}: {message[0].lower()}{message[1:]}{tail}"
 
 

@@ -72,7 +72,7 @@ def test_key_comes_from_the_environment(pages, tmp_path, monkeypatch) -> None:
         check_engines([params])
     monkeypatch.setenv("TEST_KEY", "wrong")
     with (
-        pytest.raises(EndpointError, match=r"found HTTP 401; set engine\.api_key_env"),
+        pytest.raises(EndpointError, match=r"found HTTP 401; see that the variable TEST_KEY"),
         open_engine(params, folder=tmp_path),
     ):
         pass

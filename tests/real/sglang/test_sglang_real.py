@@ -1,8 +1,8 @@
-"""The adapter against a real SGLang on a CPU, launched here; `make test-sglang` installs and runs it.
+"""The adapter on real SGLang for CPU: `make test-sglang`.
 
-It proves the adapter only: that every knob arrives, that what is read back and counted is true, that
-failures are told and nothing is left behind. The kernels are stood in for (stub/sgl_kernel), so its
-speed says nothing about SGLang.
+It proves the adapter only: that every knob arrives, that what is read back and counted is true,
+that failures are told and nothing is left behind. The kernels are stood in for (stub/sgl_kernel),
+so its speed says nothing about SGLang.
 """
 
 import json

@@ -1,13 +1,12 @@
 """Where an endpoint is and the key it wants: refused here if they can't work, before anything else.
 
 What it refuses may hold a secret, so no message shows a key, a password or a query string. It must
-not know engines, clients, or how anything is sent.
+not know where a key comes from, nor how anything is sent.
 """
 
 import importlib.util
 import ipaddress
 import json
-import os
 import re
 import urllib.parse
 import urllib.request
@@ -49,23 +48,6 @@ def check_proxy(url: str) -> None:
         )
 
 
-def read_key(name: str | None) -> str | None:
-    """Return the API key that the environment variable holds now, None without a variable.
-
-    Raises ParamsError if it is unset or holds what can't be sent.
-    """
-    if not name:
-        return None
-    key = os.environ.get(name)
-    if not key:
-        raise ParamsError(
-            f"expected an API key in the environment variable {name}, found it unset; "
-            f"export {name}=..., or name no variable"
-        )
-    check_key(key, where=f" in the environment variable {name}")
-    return key
-
-
 def check_key(key: str, *, where: str = "") -> None:
     """Raise ParamsError for a key that no HTTP header can carry; it is not shown."""
     if not key.isascii():
@@ -76,6 +58,8 @@ def check_key(key: str, *, where: str = "") -> None:
         fault = "a line break at its end, as a file with CRLF lines leaves it"
     elif key != key.strip():
         fault = "blanks around it"
+    elif key.lower().startswith("bearer "):
+        fault = "the word Bearer before it, which labkit puts there itself"
     else:
         return
     raise ParamsError(

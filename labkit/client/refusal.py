@@ -1,0 +1,27 @@
+"""What to do about an endpoint that refuses the key, from what it says.
+
+It must not know keys, nor how anything is sent.
+"""
+
+import re
+
+
+def advise(said: str, scheme: str, key_place: str | None) -> str:
+    """Return what to do; `scheme` is what it asks for, `key_place` says where a key was taken from.
+
+    labkit sends `Authorization: Bearer`, as OpenAI does.
+    """
+    if scheme and scheme.lower() != "bearer":
+        return f"it asks for {scheme} where labkit sends Bearer; use an address that takes a key"
+    header = re.search(r"\b((?:x-)?api-key|ocp-apim-subscription-key)\b", said, re.IGNORECASE)
+    if header:
+        return (
+            f"it wants the key in the header {header[1]} where labkit sends Authorization: Bearer; "
+            f"use an address that takes Bearer, or a gateway in between"
+        )
+    if key_place is None:
+        return "name the key's variable, api_key_env or --api-key-env, or a provider"
+    return (
+        f"check the key in {key_place}: that it is whole, without a prefix or blanks, exported in "
+        f"this shell, and of this endpoint rather than another"
+    )
