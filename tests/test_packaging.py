@@ -69,7 +69,8 @@ def test_the_package_declares_what_it_imports(project: dict[str, Any]) -> None:
     dependencies = [_name(requirement) for requirement in project["project"]["dependencies"]]
     known = {modules.get(name, name.replace("-", "_")) for name in dependencies}
     known |= {"labkit", *sys.stdlib_module_names}
-    for path in (ROOT / "labkit").rglob("*.py"):
+    probes = ROOT / "labkit" / "engines" / "probes"  # run by an engine's own Python
+    for path in set((ROOT / "labkit").rglob("*.py")) - set(probes.glob("*.py")):
         unknown = set(_imports(path)) - known
         assert not unknown, f"{path.name} imports {unknown}"
 

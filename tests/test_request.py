@@ -14,7 +14,7 @@ from labkit.request import check_request, explain_launches
 
 @pytest.fixture(autouse=True)
 def _no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "check_engines", lambda engines: None)
+    monkeypatch.setattr(request, "check_engines", lambda engines, dry_run: None)
 
 
 def make_params(workload: dict[str, Any] | None = None, **changes: Any) -> Params:

@@ -108,8 +108,8 @@ def _read_length(line: Mapping[str, Any], source: Source, number: int) -> int | 
     length = lengths[0]
     if type(length) is not int or not 1 <= length <= MAX_TOKENS or lengths[-1] != length:
         found = " and ".join(shorten(one) for one in lengths)
-        told = f"expected max_tokens to be a count up to {MAX_TOKENS:,}, found {found}"
-        raise refuse(source, number, told)
+        wanted = f"expected max_tokens to be a count up to {MAX_TOKENS:,}"
+        raise refuse(source, number, f"{wanted}, found {found}")
     return length
 
 

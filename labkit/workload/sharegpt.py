@@ -6,6 +6,7 @@ know how a request is sent.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from labkit.errors import ParamsError
@@ -76,7 +77,8 @@ def check_conversations(workload: ShareGptParams) -> None:
     """Raise ParamsError if the file has too few usable records, whatever their lengths are."""
     skipped: Counter[str] = Counter()
     usable = _list_usable(_read_records(read_source(workload.path)), workload, skipped)
-    _check_number(sum(1 for _ in zip(range(workload.num_requests), usable)), skipped, workload)
+    found = sum(1 for _ in islice(usable, workload.num_requests))
+    _check_number(found, skipped, workload)
 
 
 def _list_usable(

@@ -64,7 +64,7 @@ def _read_burstgpt(source: Source) -> Iterator[Record]:
         )
 
 
-def _iterate(rows: csv.DictReader[str], source: Source) -> Iterator[dict[str, Any]]:
+def _iterate(rows: "csv.DictReader[str]", source: Source) -> Iterator[dict[str, Any]]:
     try:
         yield from rows
     except csv.Error as error:  # a quote that never ends, for one

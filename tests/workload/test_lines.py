@@ -84,7 +84,7 @@ def test_a_separator_within_a_text_is_no_end_of_line(tmp_path: Path) -> None:
             '{"messages": [{"role": "assistant", "content": "a"}]}', "the assistant's", id="last"
         ),
         pytest.param('{"prompt": "a"}', "expected max_tokens here, or", id="no length"),
-        pytest.param('{"prompt": "a", "max_tokens": 0}', "a count, found 0", id="zero"),
+        pytest.param('{"prompt": "a", "max_tokens": 0}', "found 0", id="zero"),
         pytest.param('{"prompt": "a", "max_tokens": "8"}', 'found "8"', id="quoted"),
         pytest.param('{"prompt": "a", "max_tokens": [8]}', "found [8]", id="listed"),
         pytest.param(
