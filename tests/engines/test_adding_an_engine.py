@@ -50,7 +50,7 @@ def test_it_launches_reads_and_refuses(acme: Any, pages: Any) -> None:
     assert launch.env == {"ACME_PREFIX_CACHE": "1"}
     with pytest.raises(ParamsError, match="its cache has no blocks"):
         acme.build_launch(make_params(block_size=16), 8000, "acme-serve", Path())
-    pages.pages |= {"/config": {"slots": 4}, "/metrics": "acme_running 2\n"}
+    pages.pages |= {"/config": {"slots": 4}, "/metrics": "acme:running 2\n"}
     site = Site(pages.root)
     assert acme.read_effective(site, acme.learn(site, "")) == {"max_num_seqs": 4}
     found = acme.sample(site, {})
