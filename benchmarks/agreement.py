@@ -19,6 +19,7 @@ from labkit.analysis.latencies import measure
 from labkit.client.load import Client, Order
 from labkit.client.stream import Target
 from labkit.engines import Engine, open_engine
+from labkit.engines.flags import read_model
 from labkit.params import Params, load_params
 from labkit.records import read_jsonl
 from labkit.workload import Request, generate
@@ -89,7 +90,7 @@ def bench(engine: Engine, params: Params, requests: list[Request], place: Path) 
     command = [
         str(params.engine.executable), "bench", "serve", "--backend", "openai",
         "--base-url", root, "--endpoint", "/v1/completions",
-        "--model", str(params.engine.model), "--served-model-name", engine.model,
+        "--model", read_model(params.engine, "vLLM"), "--served-model-name", engine.model,
         "--dataset-name", "custom", "--dataset-path", str(prompts),
         "--custom-output-len", str(lengths.pop()), "--num-prompts", str(len(requests)),
         "--skip-chat-template", "--disable-shuffle", "--ignore-eos", "--temperature", "0",
