@@ -3,6 +3,7 @@
 It must not launch engines, nor know that there are other points or how a latency is derived.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,10 @@ from labkit.telemetry.sampler import Sampler, open_sources
 from labkit.workload import fingerprint, generate, imitate
 
 OnEvent = Callable[[dict[str, Any]], None]
+
+DEATH_S = 1.0
+"""How long the death of an engine may take to be known, once requests failed."""
+LOOK_S = 0.05
 
 KNOBS = tuple(
     name
@@ -97,6 +102,17 @@ def measure_point(
         "load_ended_at_s": result.ended_at_s,
         "client": result.client,
     }
+    expect_alive(engine.check, DEATH_S if result.num_error else 0.0)
+
+
+def expect_alive(check: Callable[[], None], timeout_s: float) -> None:
+    """Raise EngineError if the engine died: requests that it drops may tell sooner than it does."""
+    deadline_s = time.monotonic() + timeout_s
+    while True:
+        check()
+        if time.monotonic() >= deadline_s:
+            return
+        time.sleep(LOOK_S)
 
 
 def describe_point(point: Point) -> dict[str, Any]:
@@ -120,6 +136,7 @@ def describe_point(point: Point) -> dict[str, Any]:
         "ready_at_s": None,
         "load_started_at_s": None,
         "load_ended_at_s": None,
+        "ended_at_s": None,
         "traffic": None,
         "client": None,
         "cache_reset": None,

@@ -82,9 +82,12 @@ def _try(
     replace_json(folder / "point.json", facts)
     smaller = None
     try:
-        up = held.open(engine, folder, facts)
-        facts["engine_log"] = os.path.relpath(up.log, run.path)
-        measure_point(params, point, up.engine, client, folder, facts, emit)
+        try:
+            up = held.open(engine, folder, facts)
+            facts["engine_log"] = os.path.relpath(up.log, run.path)
+            measure_point(params, point, up.engine, client, folder, facts, emit)
+        finally:
+            facts["ended_at_s"] = time.monotonic()
         facts["status"] = "ok"
     except Exception as error:  # whatever it is, the next point may still be measured
         kind = error.kind if isinstance(error, EngineError) else None

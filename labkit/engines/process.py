@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -66,8 +67,8 @@ class EngineProcess:
         """Raise EngineError with the end of the log if the engine is no longer running."""
         if not self.alive:
             raise EngineError(
-                f"expected the engine to keep running, found it ended with exit code "
-                f"{self.returncode}; {self.tail()}"
+                f"expected the engine to keep running, found it ended with "
+                f"{name_end(self.returncode or 0)}; {self.tail()}"
             )
 
     def tail(self, num_lines: int = 6) -> str:
@@ -140,6 +141,12 @@ class EngineProcess:
         psutil.wait_procs(tree, timeout=GRACE_S)
         if port is not None:
             wait_port_free(port)
+
+
+def name_end(returncode: int) -> str:
+    """Return how a process ended: "exit code 7", "exit code 137 (SIGKILL)"."""
+    names = {128 + one: f" ({one.name})" for one in signal.Signals}
+    return f"exit code {returncode}{names.get(returncode, '')}"
 
 
 def _read_returncode(guard: subprocess.Popen[bytes]) -> int | None:
