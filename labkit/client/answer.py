@@ -14,6 +14,9 @@ from pydantic import TypeAdapter
 
 from labkit.client.sse import Event
 
+QUOTE_CHARS = 8_000
+"""What is quoted of the other side, for whoever keeps it to redact first and cut shorter then."""
+
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
 
@@ -37,6 +40,7 @@ class Answer:
 
     def take(self, event: Event) -> None:
         """Read one event; what is wrong with it is kept in `fault`, never raised."""
+        quoted = event.data[:QUOTE_CHARS]
         if event.data.strip() == "[DONE]":
             self.done = True
             return
@@ -44,11 +48,11 @@ class Answer:
             chunk = _JSON.validate_json(event.data)
         except ValueError:
             if event.complete:
-                self._blame("malformed", f"expected JSON in an event, found {event.data[:200]!r}")
+                self._blame("malformed", f"expected JSON in an event, found {quoted!r}")
             return
         self.num_events += 1
         if not isinstance(chunk, dict):
-            self._blame("malformed", f"expected a JSON object, found {event.data[:200]!r}")
+            self._blame("malformed", f"expected a JSON object, found {quoted!r}")
             return
         if chunk.get("error"):
             self._blame("stream_error", read_error(chunk["error"]))
@@ -119,7 +123,7 @@ def read_body(body: bytes) -> tuple[str, str]:
         document = None
     if isinstance(document, dict) and document.get("error"):
         return "stream_error", read_error(document["error"])
-    return "bad_body", f"expected a stream of events with choices, found {text[:1800]!r}"
+    return "bad_body", f"expected a stream of events with choices, found {text[:QUOTE_CHARS]!r}"
 
 
 def read_error(error: Any) -> str:

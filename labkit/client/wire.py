@@ -48,7 +48,7 @@ class Wire(httpx2.AsyncBaseTransport):
         url = request.url
         secure = url.scheme == "https"
         if secure and self._tls is None:
-            self._tls = ssl.create_default_context()
+            self._tls = httpx2.create_ssl_context()
         loop = asyncio.get_running_loop()
         try:
             await loop.create_connection(

@@ -6,7 +6,7 @@ is made, how an engine is launched, or where a run is stored.
 
 from labkit.params.engine import EngineParams
 from labkit.params.experiment import Params, SamplingParams, SloParams, SweepParams
-from labkit.params.length import Distribution, Length
+from labkit.params.length import MAX_TOKENS, Distribution, Length
 from labkit.params.load import LoadParams
 from labkit.params.read import list_paths, load_params, name_nearest, parse_params
 from labkit.params.workload import (
@@ -23,6 +23,7 @@ from labkit.params.workload import (
 )
 
 __all__ = [
+    "MAX_TOKENS",
     "AgentParams",
     "Distribution",
     "EngineParams",

@@ -2,9 +2,13 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from labkit.params.section import PositiveFloat, PositiveInt, Section
+from labkit.params.section import PositiveFloat, Section
+
+MAX_TOKENS = 10_000_000
+"""Longer than any model reads: a larger count is a slip, and would fill the memory with words."""
+TokenCount = Annotated[int, Field(ge=1, le=MAX_TOKENS)]
 
 NUMBER, DISTRIBUTION = "a number", "a distribution"
 
@@ -13,8 +17,8 @@ class Distribution(Section):
     """A token count that is drawn per request, seeded, and kept within [low, high]."""
 
     kind: Literal["uniform", "normal"]
-    low: PositiveInt
-    high: PositiveInt
+    low: TokenCount
+    high: TokenCount
     mean: PositiveFloat | None = None
     stddev: PositiveFloat | None = None
 
@@ -32,7 +36,7 @@ def _name_form(data: Any) -> str:
 
 
 Length = Annotated[
-    Annotated[PositiveInt, Tag(NUMBER)] | Annotated[Distribution, Tag(DISTRIBUTION)],
+    Annotated[TokenCount, Tag(NUMBER)] | Annotated[Distribution, Tag(DISTRIBUTION)],
     Discriminator(_name_form),
 ]
 """A token count, or a distribution of it."""

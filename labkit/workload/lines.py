@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from labkit.errors import ParamsError
-from labkit.params import JsonlParams
+from labkit.params import MAX_TOKENS, JsonlParams
 from labkit.workload.draw import draw_length, draw_words, seed_rng
 from labkit.workload.request import Request, Traffic
 from labkit.workload.source import (
-    MAX_TOKENS,
     Source,
     is_sendable,
     read_objects,

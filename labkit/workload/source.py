@@ -12,9 +12,6 @@ from typing import Any
 
 from labkit.errors import ParamsError
 
-MAX_TOKENS = 10_000_000
-"""Longer than any model reads: a larger count in a file is a slip, and would fill the memory."""
-
 
 @dataclass(frozen=True, slots=True)
 class Source:

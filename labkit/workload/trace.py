@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.workload.source import MAX_TOKENS, Source, read_objects, refuse, shorten
+from labkit.params import MAX_TOKENS
+from labkit.workload.source import Source, read_objects, refuse, shorten
 
 COLUMNS = ("Timestamp", "Request tokens", "Response tokens")
 
@@ -50,7 +51,11 @@ def _read_mooncake(source: Source) -> Iterator[Record]:
 
 def _read_burstgpt(source: Source) -> Iterator[Record]:
     rows = csv.DictReader(io.StringIO(source.text, newline=""), skipinitialspace=True)
-    missing = [name for name in COLUMNS if name not in _list_names(rows.fieldnames)]
+    try:
+        names = _list_names(rows.fieldnames)
+    except csv.Error as error:
+        raise refuse(source, 1, f"expected a line of CSV, found: {error}") from None
+    missing = [name for name in COLUMNS if name not in names]
     if missing:
         expected = "expected Mooncake's JSON or BurstGPT's columns"
         raise refuse(source, 1, f"{expected}, found no {', '.join(missing)}")

@@ -248,6 +248,21 @@ def test_the_key_is_sent_but_never_recorded() -> None:
     assert "[redacted]" in record["error_message"]
 
 
+@pytest.mark.parametrize("length", [1, 15, 180, 199, 1785, 1799, 1960, 1990, 7960, 7999])
+@pytest.mark.parametrize("stream", [True, False])
+def test_no_part_of_a_key_remains_where_a_text_is_cut(length: int, stream: bool) -> None:
+    key = "sk-canary-1234567890-abcdefghij-klmnopqrst"
+    said = "x" * length + key + "y" * 9000
+
+    async def script(call: Call) -> None:
+        await (call.stream(f"data: {said}\n\n".encode()) if stream else call.reply(200, said))
+
+    record, _ = ask(script, api_key=key)
+    assert record["error_kind"] in ("malformed", "bad_body")
+    assert "canary" not in record["error_message"]
+    assert "sk-" not in record["error_message"]
+
+
 def test_a_proxy_does_not_stand_before_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")

@@ -217,6 +217,7 @@ def static(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         max_num_seqs=2,
         enable_chunked_prefill=False,
         enable_prefix_caching=False,
+        gpu_memory_utilization=0.3,  # its own guess is below 0 without chunks
         static_batching=True,
     )
     with left_clean(params, tmp_path_factory.mktemp("static")) as engine:
