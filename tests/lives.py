@@ -185,7 +185,47 @@ LIVES = {
         resets=False,
         num_tokens=2,
     ),
+    # A line of its own and pages as xllamacpp's server told them, with numbers of their own.
+    "llamacpp": Life(
+        pages={
+            "/health": {"status": "ok"},
+            "/slots": [
+                {
+                    "n_ctx": 256,
+                    "is_processing": True,
+                    "n_prompt_tokens": 64,
+                    "n_prompt_tokens_processed": 29,
+                    "next_token": [{"n_decoded": 35}],
+                },
+                {"n_ctx": 256, "is_processing": False},
+            ],
+            "/slots/0?action=erase": {},
+            "/slots/1?action=erase": {},
+            "/metrics": "llamacpp:requests_deferred 3\nllamacpp:tokens_predicted_total 33\n",
+            "/tokenize": {"tokens": [5, 6, 7]},
+        },
+        log='labkit-effective {"n_parallel": 2, "n_ctx": 512, "n_batch": 256, "n_threads": 1, '
+        '"cache_prompt": true, "cont_batching": true, "kv_unified": false}',
+        effective={
+            "max_num_seqs": 2,
+            "max_model_len": 256,
+            "max_num_batched_tokens": 256,
+            "enable_prefix_caching": True,
+            "static_batching": False,
+        },
+        sample={
+            "num_requests_running": 1,
+            "num_requests_waiting": 3,
+            "kv_cache_usage": 0.125,
+            "kv_cache_used_tokens": 64,
+            "kv_cache_capacity_tokens": 512,
+            "generation_tokens_total": 33,
+        },
+        resets=True,
+        num_tokens=3,
+    ),
 }
+
 
 GENERAL_LAST_WORDS = [
     ("port_in_use", "OSError: [Errno 98] Address already in use"),
@@ -197,6 +237,19 @@ GENERAL_LAST_WORDS = [
 """Lines that any engine may end with."""
 
 LAST_WORDS = {
+    # The second, fourth and last as xllamacpp's server said them; the others as its source does.
+    "llamacpp": [
+        ("unknown_flag", 'labkit-error "n_ubatc is not an attribute of llama.cpp\'s CommonParams"'),
+        ("model_not_found", "E llama_model_load_from_file_impl: failed to load model"),
+        ("model_not_found", "llama_model_load: error loading model: tensor 'a' not found"),
+        ("port_in_use", "E srv start: couldn't bind HTTP server socket, hostname: 127.0.0.1"),
+        ("kv_too_small", "llama_init_from_model: failed to allocate buffer for kv cache"),
+        ("oom_load", "load_tensors: unable to allocate CUDA0 buffer"),
+        ("oom_load", "cudaMalloc failed: out of memory"),
+        ("oom_load", "E failed to allocate compute buffer"),
+        ("oom_run", "CUDA error: out of memory"),
+        ("unknown_flag", 'labkit-error "n_ubatch does not take \'many\'"'),
+    ],
     "vllm": [
         ("unknown_flag", "vllm: error: unrecognized arguments: --swap-space 4"),
         ("unknown_flag", "vllm: error: argument --block-size: invalid int value: 'x'"),

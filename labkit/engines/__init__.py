@@ -8,16 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from labkit.engines import (
-    endpoint,
-    launched,
-    llamacpp,
-    llamacpp_look,
-    sglang,
-    tensorrt_llm,
-    tgi,
-    vllm,
-)
+from labkit.engines import endpoint, launched, llamacpp, sglang, tensorrt_llm, tgi, vllm
 from labkit.engines.adapter import Adapter
 from labkit.engines.flags import Absent
 from labkit.params import EngineParams
@@ -27,8 +18,9 @@ ADAPTERS: Mapping[str, Adapter] = {
     "sglang": sglang,
     "tensorrt_llm": tensorrt_llm,
     "tgi": tgi,
+    "llamacpp": llamacpp,
 }
-"""engine.kind -> the module that knows it; llama.cpp and endpoints stand beside."""
+"""engine.kind -> the module that knows it; what runs already (endpoint) stands beside."""
 
 
 class Engine(Protocol):
@@ -81,12 +73,9 @@ def open_engine(params: EngineParams, *, folder: Path) -> Iterator[Engine]:
     EndpointError if a running one doesn't answer.
     """
     if params.kind == "endpoint":
-        yield endpoint.connect(params, [*ADAPTERS.values(), llamacpp_look])
+        yield endpoint.connect(params, list(ADAPTERS.values()))
         return
-    if params.kind == "llamacpp":
-        engine: Any = llamacpp.launch(params, folder=folder)
-    else:
-        engine = launched.launch(ADAPTERS[params.kind], params, folder=folder)
+    engine = launched.launch(ADAPTERS[params.kind], params, folder=folder)
     try:
         yield engine
     finally:
@@ -100,8 +89,6 @@ def explain_command(params: EngineParams) -> list[str]:
     """
     if params.kind == "endpoint":
         return []
-    if params.kind == "llamacpp":
-        return llamacpp.build_command(params, params.port or 0)
     return launched.explain(ADAPTERS[params.kind], params)
 
 
@@ -118,8 +105,6 @@ def check_engines(engines: Sequence[EngineParams], *, dry_run: bool = False) -> 
             explain_command(params)
         elif params.kind == "endpoint":
             endpoint.check(params)
-        elif params.kind == "llamacpp":
-            llamacpp.check(params)
         else:
             group = groups.setdefault((params.kind, params.executable), [])
             if params not in group:
@@ -130,8 +115,6 @@ def check_engines(engines: Sequence[EngineParams], *, dry_run: bool = False) -> 
 
 def list_absent(kind: str) -> list[str]:
     """Return the knobs that an engine does not have, whatever their value."""
-    if kind == "llamacpp":
-        return list(llamacpp.REFUSED)
     if kind == "endpoint":
         return list(endpoint.UNSETTABLE)
     return [name for name, knob in ADAPTERS[kind].KNOBS.items() if isinstance(knob, Absent)]
@@ -141,8 +124,6 @@ def find_absent(params: EngineParams) -> str | None:
     """Return, in words, what isn't installed here of what would launch the engine, or None."""
     if params.kind == "endpoint":
         return None
-    if params.kind == "llamacpp":
-        return None if llamacpp.is_installed() else "the package xllamacpp"
     adapter = ADAPTERS[params.kind]
-    program = params.executable or adapter.PROGRAM
+    program = params.executable or adapter.REQUIRES or adapter.PROGRAM
     return None if launched.is_installed(adapter, params) else f"{adapter.TITLE} ({program})"

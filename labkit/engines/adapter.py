@@ -38,6 +38,10 @@ class Adapter(Protocol):
         """The program on the PATH that starts it, unless `engine.executable` names another."""
 
     @property
+    def REQUIRES(self) -> str | None:
+        """The package that PROGRAM needs where it is labkit's own Python; None for any other."""
+
+    @property
     def KNOBS(self) -> Mapping[str, Knob]:
         """labkit's knob -> how this engine is told, or what it has instead."""
 
@@ -52,6 +56,10 @@ class Adapter(Protocol):
     @property
     def READY(self) -> str:
         """A path that answers 200 once requests are served, and never generates anything."""
+
+    @property
+    def READY_LINE(self) -> str | None:
+        """What its log must hold by then; None where the page alone tells."""
 
     @property
     def METRIC_PREFIX(self) -> str:

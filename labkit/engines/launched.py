@@ -3,6 +3,7 @@
 What differs between engines is in their adapters; this module must not know any of them.
 """
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -92,6 +93,9 @@ class LaunchedEngine:
         self._process.stop(self.port)
 
     def _answers(self) -> bool:
+        line = self._adapter.READY_LINE
+        if line is not None and line not in self._process.read_log():
+            return False
         try:
             self._site.text(self._adapter.READY)
         except ERRORS:
@@ -145,7 +149,9 @@ def launch(adapter: Adapter, params: EngineParams, *, folder: Path) -> LaunchedE
 
 
 def is_installed(adapter: Adapter, params: EngineParams) -> bool:
-    """Return whether the engine's program is here."""
+    """Return whether the engine's program is here, with the package that it needs."""
+    if adapter.REQUIRES and not params.executable:
+        return importlib.util.find_spec(adapter.REQUIRES) is not None
     return shutil.which(Path(params.executable or adapter.PROGRAM).expanduser()) is not None
 
 
@@ -153,6 +159,11 @@ def find_program(adapter: Adapter, params: EngineParams) -> str:
     """Return the path of the engine's program; raises ParamsError if it is not installed."""
     asked = params.executable or adapter.PROGRAM
     found = shutil.which(Path(asked).expanduser())
+    if found is not None and adapter.REQUIRES and not is_installed(adapter, params):
+        raise ParamsError(
+            f"expected the package {adapter.REQUIRES} for {adapter.TITLE}, found it not installed; "
+            f"run `make setup` or use engine.kind endpoint"
+        )
     if found is None:
         raise ParamsError(
             f"expected {adapter.TITLE} at {asked}, found no such program; install it and set "

@@ -23,6 +23,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="llamacpp_server")
     parser.add_argument("--model", required=True)
     parser.add_argument("--alias", required=True)
+    parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--parallel", type=int)
@@ -41,7 +42,7 @@ def build(options: argparse.Namespace) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = options.model
     params.model_alias = {options.alias}
-    params.hostnames = ["127.0.0.1"]
+    params.hostnames = [options.host]
     params.port = options.port
     params.endpoint_metrics = True
     params.endpoint_slots = True

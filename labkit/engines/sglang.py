@@ -31,8 +31,10 @@ from labkit.params import EngineParams
 
 TITLE = "SGLang"
 PROGRAM = "sglang"
+REQUIRES = None
 METRIC_PREFIX = "sglang:"
 READY = "/ready"
+READY_LINE = None
 EVERY_STEP = [
     "--enable-metrics",
     "--decode-log-interval",

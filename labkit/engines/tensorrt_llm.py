@@ -33,8 +33,10 @@ from labkit.params import EngineParams
 
 TITLE = "TensorRT-LLM"
 PROGRAM = "trtllm-serve"
+REQUIRES = None
 METRIC_PREFIX = "trtllm_"
 READY = "/health"
+READY_LINE = None
 SETTINGS = "trtllm.yaml"
 """Given by --extra_llm_api_options, which all versions know; --config came later."""
 POLICY = "scheduler_config.capacity_scheduler_policy"

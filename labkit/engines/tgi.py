@@ -29,9 +29,11 @@ from labkit.params import EngineParams
 
 TITLE = "Text Generation Inference"
 PROGRAM = "text-generation-launcher"
+REQUIRES = None
 METRIC_PREFIX = "tgi_"
 READY = "/info"
 """It is there once the model is warm; /health may generate a token."""
+READY_LINE = None
 
 KNOBS: dict[str, Knob] = {
     "max_num_seqs": Flag("--max-batch-size"),

@@ -21,7 +21,9 @@ from labkit.params import EngineParams
 
 TITLE = "vLLM"
 PROGRAM = "vllm"
+REQUIRES = None
 READY = "/health"
+READY_LINE = None
 METRIC_PREFIX = "vllm:"
 PROBE = Path(__file__).parent / "probes" / "vllm_flags.py"
 

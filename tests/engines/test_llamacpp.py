@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from labkit.engines import Engine, check_engines, explain_command, llamacpp, open_engine
+from labkit.engines import Engine, check_engines, explain_command, launched, open_engine
 from labkit.engines.llamacpp import default_threads
 from labkit.engines.process import EngineProcess, is_port_free
 from labkit.errors import EngineError, ParamsError
@@ -120,9 +120,9 @@ def test_foreign_server_on_the_chosen_port_is_never_used(
     model: Path, tmp_path: Path, pages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages.pages["/health"] = {"status": "ok"}
-    monkeypatch.setattr(llamacpp, "choose_port", lambda: pages.port)
+    monkeypatch.setattr(launched, "choose_port", lambda: pages.port)
     with (
-        pytest.raises(EngineError, match=r"llama\.cpp did not start"),
+        pytest.raises(EngineError, match=r"found port_in_use: .*llama\.cpp did not start"),
         open_engine(make_params(), folder=tmp_path),
     ):
         pass
@@ -132,7 +132,7 @@ def test_foreign_server_on_the_chosen_port_is_never_used(
 def test_death_is_told_with_the_end_of_the_log(model: Path, tmp_path: Path) -> None:
     with open_engine(make_params(), folder=tmp_path) as engine:
         os.kill(engine.pid, signal.SIGKILL)
-        with pytest.raises(EngineError, match=r"exit code 137; its log .*engine.log ends with"):
+        with pytest.raises(EngineError, match=r"\(SIGKILL\); its log .*engine.log ends with"):
             watch(engine)
         with pytest.raises(EngineError, match="exit code 137"):
             engine.sample()
@@ -154,7 +154,7 @@ def test_start_that_fails_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     broken.write_bytes(b"GGUF" + bytes(64))
     children = psutil.Process().children(recursive=True)
     with (
-        pytest.raises(EngineError, match=r"expected llama\.cpp to start, found: .*engine\.log"),
+        pytest.raises(EngineError, match=r"found model_not_found: .*engine\.log"),
         open_engine(make_params(model=str(broken)), folder=tmp_path),
     ):
         pass
@@ -202,7 +202,7 @@ def test_wrong_extra_args(model: Path, extra_args: dict, told: str) -> None:
     ],
 )
 def test_knob_that_it_does_not_have(knob: str, value: object, nearest: str) -> None:
-    with pytest.raises(ParamsError, match=f"engine.{knob} for llamacpp.*{nearest}"):
+    with pytest.raises(ParamsError, match=f"engine.{knob} for llama.cpp.*{nearest}"):
         check_engines([make_params(**{knob: value})])
 
 
