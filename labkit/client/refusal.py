@@ -22,8 +22,8 @@ def advise(said: str, scheme: str, key_place: str | None) -> str:
     if key_place is None:
         return "name the key's variable, api_key_env or --api-key-env, or a provider"
     return (
-        f"check the key in {key_place}: that it is whole, without a prefix or blanks, exported in "
-        f"this shell, and of this endpoint rather than another"
+        f"check the key in {key_place}: that it is whole and current, without a prefix or blanks, "
+        f"and of this endpoint rather than another"
     )
 
 

@@ -37,8 +37,8 @@ def test_what_is_advised(said: str, scheme: str, place: str | None, told: str) -
 
 def test_a_key_that_was_sent_is_to_be_looked_at() -> None:
     assert advise("no", "", "api_key of provider a in p.json") == (
-        "check the key in api_key of provider a in p.json: that it is whole, without a prefix or "
-        "blanks, exported in this shell, and of this endpoint rather than another"
+        "check the key in api_key of provider a in p.json: that it is whole and current, "
+        "without a prefix or blanks, and of this endpoint rather than another"
     )
 
 
