@@ -22,6 +22,7 @@ from labkit.client.verify import verify_endpoint
 from labkit.engines import open_engine
 from labkit.errors import ParamsError, RecordsError
 from labkit.held import Running
+from labkit.home import find_place, find_reports
 from labkit.params import Params, load_params, name_nearest
 from labkit.plan import make_plan
 from labkit.progress import Teller, show_in_place
@@ -53,7 +54,7 @@ def sweep(
         run = RunFolder.open(find_place(run_dir))
     elif measuring:
         params = load_params(find_place(params_file), _split(overrides))
-        reports = find_home() / "reports"
+        reports = find_reports()
         run = create_run(params, check_request(params, reports), reports)
     else:
         raise RecordsError("expected run_dir where nothing is to be measured, found none; name one")
@@ -85,7 +86,7 @@ class Bench:
         self._run: RunFolder | None = run
 
     def _begin(self) -> tuple[RunFolder, Running]:
-        reports = find_home() / "reports"
+        reports = find_reports()
         plan = check_request(self._params, reports)
         run = create_run(self._params, plan, reports)
         engine = self._stack.enter_context(open_engine(plan[0].engine, folder=run.path))
@@ -113,7 +114,7 @@ class Bench:
         """Send the load of the params into a run folder of its own and return it to look at."""
         run, self._run = self._run, None
         if run is None:
-            reports = find_home() / "reports"
+            reports = find_reports()
             run = create_run(self._params, make_plan(self._params), reports)
         _measure(run, self._running)
         return Workbook(run)
@@ -183,24 +184,6 @@ def write_summary(run: RunFolder) -> dict[str, Any]:
     replace_json(run.summary_path, summary)
     replace_text(run.table_path, to_frame(summary).to_csv(index=False, lineterminator="\n"))
     return summary
-
-
-def find_home(start: Path | None = None) -> Path:
-    """Return the nearest folder, upwards from here, that holds `params`; else the present one."""
-    here = (start or Path.cwd()).resolve()
-    return next((path for path in (here, *here.parents) if (path / "params").is_dir()), here)
-
-
-def find_place(text: str) -> Path:
-    """Return a path as given from here or, if nothing is there, from the home folder.
-
-    A leading ~ is somebody's home; raises ParamsError if there is no such user.
-    """
-    try:
-        path = Path(text).expanduser() if text.startswith("~") else Path(text)
-    except RuntimeError:
-        raise ParamsError(f"expected a path, found {text}: no such user; or ./{text}") from None
-    return path if path.is_absolute() or path.exists() else find_home() / path
 
 
 class Workbook:

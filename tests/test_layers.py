@@ -11,6 +11,7 @@ PACKAGE = ROOT / "labkit"
 
 LAYERS = {
     "errors": 0,
+    "home": 1,
     "params": 1,
     "records": 1,
     "plan": 2,

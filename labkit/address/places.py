@@ -11,6 +11,7 @@ from pathlib import Path
 
 from labkit.address.checks import check_key, check_url
 from labkit.errors import ParamsError
+from labkit.home import find_home
 from labkit.params.providers import FROM_VARIABLES, find_providers_file, read_providers
 
 PREFIXES = ("OPENAI", "TAOTOKEN")
@@ -101,7 +102,7 @@ def find_asked(provider: str | None, providers_file: Path | None) -> Place:
         return find_place(provider, None)
     if provider is None and providers_file is None and (place := find_place_in_variables()):
         return place
-    path = providers_file or find_providers_file(Path(), Path("params"))
+    path = providers_file or find_providers_file(Path(), Path("params"), find_home() / "params")
     if path is None:
         raise ParamsError(
             f"expected a URL, a provider, or {PREFIXES[0]}_BASE_URL in the environment, found no "
@@ -133,9 +134,7 @@ def read_variable(name: str) -> str | None:
     """
     if name in os.environ:
         return os.environ[name]
-    here = Path.cwd()
-    home = next((path for path in (here, *here.parents) if (path / "params").is_dir()), here)
-    for folder in dict.fromkeys((here, home)):
+    for folder in dict.fromkeys((Path.cwd(), find_home())):
         if (path := folder / ".env").is_file():
             from dotenv import dotenv_values  # only who has the file waits for it
 

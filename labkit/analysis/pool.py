@@ -98,11 +98,17 @@ def contrast(a: Group, b: Group, field: str) -> Comparison:
 
 
 def tell_verdict(pooled: Sequence[Group]) -> str:
-    """Return the verdict on the numbers of these groups, to stand beside them: "[VALID]"."""
+    """Return the verdict on the numbers of these groups, to stand beside them.
+
+    It is "[VALID]", "[SUSPECT]" for one group, or "[SUSPECT at max_num_seqs = 2 and 4]" for those
+    of several that are in doubt.
+    """
     doubted = dict.fromkeys(one.label for one in in_order(pooled) if one.doubted)
     if not doubted:
         return "[VALID]"
-    return "[SUSPECT]" if len(pooled) == 1 else f"[SUSPECT: {words.join(list(doubted))}]"
+    if len(pooled) == 1:
+        return "[SUSPECT]"
+    return f"[SUSPECT at {words.short(pooled[0].variable)} = {words.join(list(doubted))}]"
 
 
 def tell_doubt(pooled: Sequence[Group]) -> str:

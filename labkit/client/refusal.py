@@ -1,4 +1,4 @@
-"""What to do about an endpoint that refuses the key, from what it says.
+"""What to do about an endpoint that refuses the key or asks to wait, from what it says.
 
 It must not know keys, nor how anything is sent.
 """
@@ -22,6 +22,19 @@ def advise(said: str, scheme: str, key_place: str | None) -> str:
     if key_place is None:
         return "name the key's variable, api_key_env or --api-key-env, or a provider"
     return (
-        f"check the key in {key_place}: that it is whole, without a prefix or blanks, exported in "
-        f"this shell, and of this endpoint rather than another"
+        f"check the key in {key_place}: that it is whole and current, without a prefix or blanks, "
+        f"and of this endpoint rather than another"
     )
+
+
+def advise_wait(retry_after: str) -> str:
+    """Return what to do about an endpoint that has enough for now, by the Retry-After it sent.
+
+    That is whole seconds or a date (RFC 9110, 10.2.3).
+    """
+    told = retry_after.strip()
+    if told.isdecimal():
+        return f"it asks to wait {told} s: try again then, with fewer requests at once"
+    if told:
+        return f"it asks to wait until {told[:40]}: try again then, with fewer requests at once"
+    return "it limits requests: wait and try again, with fewer at once, or see what the key allows"

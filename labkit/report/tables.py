@@ -40,6 +40,8 @@ WHERE_ANY: tuple[Column, ...] = (
 )
 """What stands there only where a point has it, and it is not 0."""
 MISSING = '<td class="missing" title="{reason}">not measured</td>'
+HEADS = {"Verdict": ' class="verdict"'}
+"""The heads of columns that hold text among numbers: they stand on the left, as their cells do."""
 MAX_ERROR = 120
 """Characters of an error beside a verdict; all of it has a table of its own."""
 VERDICTS = {"VALID": ("valid", "✓"), "SUSPECT": ("suspect", "?")}
@@ -49,7 +51,7 @@ def make_table(
     caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = ""
 ) -> str:
     """Return a table in a box that scrolls sideways; cells are finished <td> or <th> elements."""
-    columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    columns = "".join(f'<th scope="col"{HEADS.get(name, "")}>{escape(name)}</th>' for name in head)
     body = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
     return (
         f'<div class="table" tabindex="0" role="region" aria-label="{escape(caption)}">'

@@ -140,6 +140,19 @@ def test_what_is_asked_without_a_url(here: Path, monkeypatch: pytest.MonkeyPatch
     assert find_asked(None, here / "providers.json").base_url == "http://127.0.0.1:1"
 
 
+def test_the_providers_file_is_found_from_a_folder_below(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "params").mkdir()
+    (here / "notebooks").mkdir()
+    place = write(here / "params", "canary")
+    assert find_asked(None, None).told_by == "provider a in params/providers.json"
+    monkeypatch.chdir(here / "notebooks")
+    assert find_asked(None, None).told_by == f"provider a in {place}"
+    write(here / "notebooks", "canary")
+    assert find_asked(None, None).told_by == "provider a in providers.json"
+
+
 @pytest.mark.parametrize(
     ("source", "told"),
     [

@@ -75,8 +75,10 @@ def test_invalid_points_are_left_out_by_name_and_suspect_ones_named():
     odd = row(4, 90.0, validity="SUSPECT", validity_reasons=["1 of 20 requests failed"], repeat=1)
     found = conclude(summary(row(1, 50.0), odd, bad))
     assert found[0].title == "max_num_seqs 4 gives the most output"
-    assert found[0].text.endswith("1.8 times that of 1. [SUSPECT: 4]")
-    assert headline(summary(row(1, 50.0), odd, bad)).endswith("that of 1 [SUSPECT: 4]")
+    assert found[0].text.endswith("1.8 times that of 1. [SUSPECT at max_num_seqs = 4]")
+    assert headline(summary(row(1, 50.0), odd, bad)).endswith(
+        "that of 1 [SUSPECT at max_num_seqs = 4]"
+    )
     assert headline(summary(odd, bad)) == "max_num_seqs 4 gives 90 tokens/s [SUSPECT]"
     assert "999" not in " ".join(one.text for one in found)
     assert found[-2].title == "1 point is left out: INVALID"

@@ -97,6 +97,22 @@ def test_every_figure_is_drawn_and_tells_on_hover(open_page):
     assert re.search(r"max_num_seqs = 4.*145 tokens/s", hover.first.text_content())
 
 
+def test_heads_stand_where_their_cells_do(open_page):
+    """Text is on the left, numbers are on the right, in the head as below it."""
+    sides = open_page().evaluate(
+        """() => [...document.querySelectorAll("table.summary")].flatMap(table => {
+            const side = cell => getComputedStyle(cell).textAlign;
+            const heads = [...table.tHead.rows[0].cells];
+            const cells = table.tBodies[0].rows[0].cells;
+            return heads.map((head, n) => [head.textContent, side(head), side(cells[n])]);
+        })"""
+    )
+    told = {name: (head, cell) for name, head, cell in sides}
+    assert told["Verdict"] == told["max_num_seqs"] == ("left", "left")
+    assert told["n"] == told["TTFT P95"] == ("right", "right")
+    assert all(head == cell for head, cell in told.values())
+
+
 def test_a_figure_can_be_saved_as_a_picture(open_page):
     page = open_page()
     picture = page.evaluate("Plotly.toImage(document.querySelector('#figure-1'), {format: 'png'})")

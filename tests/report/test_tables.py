@@ -1,5 +1,7 @@
 """Tables escape what they are given and put n and verdict beside the numbers."""
 
+import re
+
 from labkit.analysis import metrics
 from labkit.report.tables import (
     definitions_table,
@@ -21,6 +23,17 @@ def test_summary_shows_n_verdict_and_numbers(summary):
     assert "<td>32</td>" in html
     assert "<td>4 s</td>" in html  # TTFT P95 of value 1
     assert "<td>400 ms</td>" in html  # of value 8, as a sentence would tell it
+
+
+def test_the_head_of_the_verdicts_is_marked_as_its_cells_are(summary):
+    once = [{**row, "repeat": 0} for row in summary["points"]]
+    twice = [{**row, "repeat": number} for number, row in enumerate(once)]
+    for rows, place in ((once, 1), (twice, 2)):
+        html = summary_table({"points": rows})
+        heads = re.findall(r'<th scope="col"([^>]*)>([^<]*)</th>', html)
+        assert heads[place] == (' class="verdict"', "Verdict")
+        assert [mark for mark, _ in heads].count("") == len(heads) - 1
+        assert len(re.findall(r'<td class="verdict ', html)) == len(rows)
 
 
 def test_what_was_not_measured_is_said(summary):

@@ -1,0 +1,81 @@
+"""`labkit run`: plan, or measure and report.
+
+It must not know how anything is measured.
+"""
+
+import argparse
+import sys
+
+from labkit.cli.say import complain, show
+from labkit.errors import LabkitError, ParamsError
+from labkit.home import find_place, find_reports
+from labkit.params import load_params
+from labkit.records import RunFolder, read_json
+
+
+def run_params(chosen: argparse.Namespace) -> int:
+    """Measure every point of a params file and write the report; a dry run prints the plan."""
+    from labkit.request import (  # slow, unlike --help
+        check_request,
+        create_run,
+        explain_launches,
+        list_unchecked,
+    )
+
+    params = load_params(find_place(chosen.params), chosen.overrides)
+    reports = chosen.reports or find_reports()
+    if chosen.resume is not None:
+        run = RunFolder.open(chosen.resume)
+        if load_params(run.params_path).digest() != params.digest():
+            raise ParamsError(
+                f"expected the params that {run.path} was begun with, found others; "
+                f"use {run.params_path}, or start a new run"
+            )
+        run.settle()
+    plan = check_request(params, reports, dry_run=chosen.dry_run)
+    if chosen.dry_run:
+        if chosen.resume is not None:
+            plan = [point for point in plan if not run.is_measured(point.point_id)]
+        for point in plan:
+            print(f"{point.point_id}: {point.variable} = {point.value}, repeat {point.repeat}")
+        print("\nengines, each launched for the points from the one named on:")
+        for line in explain_launches(plan):
+            print(line)
+        for line in list_unchecked(plan):
+            print(line)
+        return 0
+    if chosen.resume is None:
+        run = create_run(params, plan, reports)
+    return _measure_and_report(run)
+
+
+def _measure_and_report(run: RunFolder) -> int:
+    from labkit.progress import Follower
+    from labkit.publish import make_notebook, write_report
+
+    print(f"run folder: {show(run.path)}", file=sys.stderr)
+    try:
+        with Follower(run.progress_path):
+            make_notebook(run, measuring=True)
+    except (LabkitError, KeyboardInterrupt) as error:
+        done = run.count_measured()
+        complain(
+            f"{run.manifest()['status']}: {done} of {len(run.manifest()['plan'])} points "
+            f"are measured and kept; go on with: labkit run {show(run.params_path)} "
+            f"--resume {show(run.path)}"
+        )
+        if isinstance(error, LabkitError):
+            raise
+        return 1
+    print(f"report: {show(write_report(run))}")
+    return _judge(run)
+
+
+def _judge(run: RunFolder) -> int:
+    summary = read_json(run.summary_path)
+    planned = len(run.manifest()["plan"])
+    bad = [row for row in summary["points"] if row["validity"] == "INVALID"]
+    for row in bad:
+        reasons = "; ".join(row.get("validity_reasons") or ["no reason recorded"])
+        print(f"labkit: {row['point_id']} is INVALID: {reasons}", file=sys.stderr)
+    return 1 if bad or len(summary["points"]) < planned else 0

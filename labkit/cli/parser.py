@@ -1,0 +1,73 @@
+"""The words that the command line takes, and which function each command leads to.
+
+It must not know what any of them does.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from labkit import __version__
+from labkit.cli import look, measure, runs
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser; what it returns has the function of the command as `command`."""
+    parser = argparse.ArgumentParser(
+        prog="labkit",
+        description="Measure what an LLM serving engine's settings do, one variable at a time.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"labkit {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, does: Any, told: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=told, description=told, allow_abbrev=False)
+        command.set_defaults(command=does)
+        return command
+
+    run = add(
+        "run", measure.run_params, "measure every point of a params file and write the report"
+    )
+    run.add_argument("params", metavar="PARAMS.yaml")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="a.b=VALUE",
+        dest="overrides",
+        help="put a value, in YAML, in the place of the file's, such as engine.max_num_seqs=8; "
+        "may be repeated",
+    )
+    run.add_argument(
+        "--reports", type=Path, help="where run folders go; default: reports beside params/"
+    )
+    run.add_argument("--resume", type=Path, metavar="RUN_DIR", help="measure what it lacks")
+    run.add_argument("--dry-run", action="store_true", help="print the plan, launch nothing")
+
+    report = add("report", runs.report_run, "rebuild the report of a run from its records")
+    report.add_argument("run", type=Path, metavar="RUN_DIR")
+    report.add_argument("--fresh", action="store_true", help="make the notebook again as well")
+
+    listing = add("list", runs.list_all, "list the runs, oldest first")
+    listing.add_argument("--reports", type=Path, help="default: where run puts them")
+
+    verify = add("verify", look.verify, "send one request to an endpoint and tell what came back")
+    verify.add_argument(
+        "base_url",
+        metavar="URL",
+        nargs="?",
+        help="default: OPENAI_BASE_URL or TAOTOKEN_BASE_URL, else the default provider",
+    )
+    verify.add_argument("--model", help="default: the only one that it serves")
+    verify.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key")
+    verify.add_argument("--provider", metavar="NAME", help="one of the providers file")
+    verify.add_argument(
+        "--providers-file",
+        type=Path,
+        metavar="PATH",
+        help="default: what LABKIT_PROVIDERS names, or providers.yaml here",
+    )
+
+    add("doctor", look.doctor, "look at this machine: engines, GPU, memory, disk, settings")
+    return parser
