@@ -3,10 +3,10 @@
 What differs between engines is in their adapters; this module must not know any of them.
 """
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -151,7 +151,7 @@ def launch(adapter: Adapter, params: EngineParams, *, folder: Path) -> LaunchedE
 def is_installed(adapter: Adapter, params: EngineParams) -> bool:
     """Return whether the engine's program is here, with the package that it needs."""
     if adapter.REQUIRES and not params.executable:
-        return importlib.util.find_spec(adapter.REQUIRES) is not None
+        return find_spec(adapter.REQUIRES) is not None
     return shutil.which(Path(params.executable or adapter.PROGRAM).expanduser()) is not None
 
 

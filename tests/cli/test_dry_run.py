@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from labkit.cli import main
-from labkit.engines import ADAPTERS, llamacpp
+from labkit.engines import ADAPTERS, launched
 from labkit.params import EngineParams
 
-KINDS = ("llamacpp", *ADAPTERS)
+KINDS = tuple(ADAPTERS)
 ABSENT = {
-    "llamacpp": "the package xllamacpp",
+    "llamacpp": "llama.cpp (xllamacpp)",
     "vllm": "vLLM (vllm)",
     "sglang": "SGLang (sglang)",
     "tensorrt_llm": "TensorRT-LLM (trtllm-serve)",
@@ -42,7 +42,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> Path:
     """A params file in an empty folder of a machine that has none of the engines."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setattr(llamacpp, "is_installed", lambda: False)
+    monkeypatch.setattr(launched, "find_spec", lambda name: None)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "small.yaml"
     model = "smollm2" if kind == "llamacpp" else "org/name"
@@ -77,7 +77,7 @@ def test_what_needs_no_engine_to_be_known_is_refused_all_the_same(
     params: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused = {
-        "llamacpp": ("block_size=16", "no engine.block_size for llamacpp"),
+        "llamacpp": ("block_size=16", "no engine.block_size for llama.cpp"),
         "vllm": ("extra_args.max_num_seqs=3", "engine.max_num_seqs"),
         "sglang": ("max_num_batched_tokens=64", "no engine.max_num_batched_tokens for SGLang"),
         "tensorrt_llm": ("num_threads=2", "no engine.num_threads for TensorRT-LLM"),
@@ -96,11 +96,17 @@ def test_to_measure_the_program_is_needed(
 ) -> None:
     adapter = ADAPTERS[kind]
     assert main(["run", str(params)]) == 2
-    assert capsys.readouterr().err == (
+    wanted = (
         f"labkit: expected {adapter.TITLE} at {adapter.PROGRAM}, found no such program; install it "
         f"and set engine.executable to its path, or use engine.kind endpoint for one that runs "
         f"already\n"
     )
+    if adapter.REQUIRES:
+        wanted = (
+            f"labkit: expected the package {adapter.REQUIRES} for {adapter.TITLE}, found it not "
+            f"installed; run `make setup` or use engine.kind endpoint\n"
+        )
+    assert capsys.readouterr().err == wanted
     assert not (params.parent / "reports").exists()
 
 
