@@ -209,7 +209,7 @@ class Workbook:
         display(HTML(make_opening(headline(self.summary), findings, self.summary)))
 
     def show_sweeps(self) -> None:
-        """Show four figures for every variable: latency, throughput, pressure, trade-off."""
+        """Show for every variable trade-off, latency, throughput, pressure, phases, step time."""
         for variable in self.variables:
             name = variable.rpartition(".")[2]
             display(HTML(f"<h3>One variable moves: <code>{name}</code></h3>"))
@@ -218,6 +218,8 @@ class Workbook:
                 figures.plot_latency,
                 figures.plot_throughput,
                 figures.plot_pressure,
+                figures.plot_phases,
+                figures.plot_step_time,
             ):
                 display(plot(self.summary, variable))
 

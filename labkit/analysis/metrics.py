@@ -52,6 +52,19 @@ client_ttft_overhead_s  mean ttft_s - mean engine_ttft_s: what lies between the 
                 the network, HTTP, what the server does before it counts a request as arrived and
                 after its first token, and the client itself. None where the counts of the two are
                 more than 5 % apart: the means would not be of the same requests.
+phases          means over ok requests: queue_time_s, prefill_time_s, decode_time_s (first to last
+                token), with their source. "engine requests": prefill as the engine told it with
+                each answer, queue = TTFT - prefill. "engine histograms": the two times above.
+                "client": queue and prefill can't be told apart, and prefill_time_s is the TTFT.
+                prompt_tokens_per_s: prompt tokens that no cache held / time in prefill.
+prefill_stall_s the gaps between chunks of running streams into which the prefill of another request
+                fell, as far as its time is told, else its first token: max, p95, n; median_gap_s of
+                the gaps without; share: what they took longer than that / all gaps.
+step_time       the median gap of streams without a prefill in it, by the number of streams between
+                first and last token (bins), and t = a_s + b_s * n fitted through the bins, weighted
+                by steps, with 95 % intervals from the residuals. max_gain = (a + b) / b; at
+                half_gain_at = a / b streams half of 1 / b tokens/s is had. Only where each chunk
+                holds a token.
 stepped_down    settings that ran lower than asked, as the engine ran out of memory. The point is
                 SUSPECT, and INVALID where the swept setting itself was lowered.
 error_kind      what ended a point, as its engine's log tells it.
@@ -86,6 +99,7 @@ from labkit.analysis.inside import time_inside
 from labkit.analysis.interference import interference
 from labkit.analysis.latencies import latencies, measure, pool_gaps
 from labkit.analysis.notes import take_notes
+from labkit.analysis.phases import phases
 from labkit.analysis.rates import lengths, rates, span_of
 from labkit.analysis.schedule import is_scheduled, schedule
 from labkit.analysis.series import finite
@@ -143,6 +157,7 @@ def summarize_point(
     row.update(gauges)
     reasons.update(missing)
     row.update(time_inside(point, records.samples, row["ttft_s"], window, reasons))
+    row.update(phases(ok, requests, row, reasons))
     row.update(interference(row, cores, reasons))
     row["prefix_cache_hit_rate"], source = hit_rate(records.samples, ok, window)
     row["prefix_cache_hit_rate_source"] = None if row["prefix_cache_hit_rate"] is None else source

@@ -27,6 +27,8 @@ class Answer:
     chunk_at_s: list[float] = field(default_factory=list)
     usage: Mapping[str, Any] = field(default_factory=dict)
     finish_reason: str | None = None
+    prefill_s: float | None = None
+    """What the engine itself timed for the prompt, where it tells (llama.cpp: `timings`)."""
     num_events: int = 0
     done: bool = False
     fault: tuple[str, str] | None = None
@@ -59,6 +61,8 @@ class Answer:
             return
         if isinstance(chunk.get("usage"), dict):
             self.usage = chunk["usage"]
+        if isinstance(chunk.get("timings"), dict):
+            self.prefill_s = read_prefill(chunk["timings"])
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):
@@ -134,6 +138,14 @@ def read_error(error: Any) -> str:
                 return read_error(error[key])
         return json.dumps(error)
     return str(error)
+
+
+def read_prefill(timings: Mapping[str, Any]) -> float | None:
+    """Return the time in prefill in s from llama.cpp's `prompt_ms`, None where it was not told."""
+    value = timings.get("prompt_ms")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        return None
+    return float(value) / 1000
 
 
 def read_count(usage: Mapping[str, Any], *path: str) -> int | None:

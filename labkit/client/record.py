@@ -48,6 +48,7 @@ async def describe(exchange: Exchange, redact: Callable[[str], str]) -> tuple[di
         "last_token_at_s": chunk_at_s[-1] if chunk_at_s else None,
         "finished_at_s": _round(exchange.finished_at_s),
         "chunk_at_s": chunk_at_s,
+        "prefill_s": _round(answer.prefill_s),
         "prompt_tokens": read_count(answer.usage, "prompt_tokens"),
         "completion_tokens": completion_tokens,
         "cached_tokens": read_count(answer.usage, "prompt_tokens_details", "cached_tokens"),

@@ -1,0 +1,65 @@
+"""The gaps of running streams: how long each was, how many streams ran then, and whether a prefill
+of another request fell into it.
+
+From client stamps alone, so it holds for any engine. It must not know what follows from a gap.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_STREAMS = 2_000
+"""Gaps are taken of at most so many streams, evenly spaced; all of them count as running."""
+SAME_STEP = 0.1
+"""First tokens that came within this share of a median gap of another's token share its step."""
+
+Floats = NDArray[np.float64]
+Requests = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Gaps between chunks of running streams, an entry each; all arrays have the same length."""
+
+    seconds: Floats
+    end_at_s: Floats
+    num_running: NDArray[np.int64]
+    """Streams between their first and last token in the middle of the gap, its own included."""
+    with_prefill: NDArray[np.bool_]
+    """Whether another request was in prefill, as far as can be told, during a part of the gap."""
+
+
+def find_gaps(requests: Requests, *, prefill_s: float | None = None) -> Gaps:
+    """Return the gaps of the streams among the requests that had several chunks.
+
+    A request's prefill is the time before its first token: its own `prefill_s` where its engine
+    told, else `prefill_s`, else only the moment of the first token, so that the steps before the
+    last of a chunked prefill pass for decode. Queued time is no prefill.
+    """
+    streams = [one for one in requests if len(one.get("chunk_at_s") or ()) > 1]
+    began = [float(one["chunk_at_s"][0]) for one in requests if one.get("chunk_at_s")]
+    first = np.array([one["chunk_at_s"][0] for one in streams], dtype=float)
+    last = np.array([one["chunk_at_s"][-1] for one in streams], dtype=float)
+    chosen = _choose(streams)
+    seconds = np.concatenate([np.diff(one) for one in chosen] or [np.empty(0)])
+    start = np.concatenate([one[:-1] for one in chosen] or [np.empty(0)])
+    middle = start + seconds / 2
+    running = np.searchsorted(np.sort(first), middle, side="right")
+    running -= np.searchsorted(np.sort(last), middle, side="right")
+    told = [
+        float(one.get("prefill_s") or prefill_s or 0.0) for one in requests if one.get("chunk_at_s")
+    ]
+    near_s = SAME_STEP * float(np.median(seconds)) if len(seconds) else 0.0
+    ends = np.array(began, dtype=float) - near_s
+    starts = np.minimum(ends, ends - np.array(told, dtype=float) + 2 * near_s)
+    inside = np.searchsorted(np.sort(starts), start + seconds, side="left")
+    inside -= np.searchsorted(np.sort(ends), start, side="right")
+    return Gaps(seconds, start + seconds, running.astype(np.int64), inside > 0)
+
+
+def _choose(streams: Requests) -> list[Floats]:
+    every = max(1, -(-len(streams) // MAX_STREAMS))
+    return [np.asarray(one["chunk_at_s"], dtype=float) for one in streams[::every]]
