@@ -25,6 +25,9 @@ NO_RISE = 1e-6
 COMPUTE_BOUND, ROOM = 2.0, 8.0
 """Gains below the one and above the other are told as such."""
 
+SAME_STEP = ("engine.max_num_seqs", "engine.max_num_batched_tokens", "load.")
+"""Variables that decide how many streams a step holds and not what a stream costs in it."""
+
 Row = dict[str, Any]
 Bin = Mapping[str, Any]
 
@@ -129,7 +132,16 @@ def step_time(gaps: Gaps, reasons: Row) -> Row:
 
 
 def fit_step_time(rows: Sequence[Mapping[str, Any]]) -> tuple[StepTime | None, str]:
-    """Return one fit over the bins of all usable points of a sweep, or None and why."""
+    """Return one fit over the bins of all usable points of a sweep, or None and why.
+
+    A variable that may change the step itself, such as num_threads, allows none.
+    """
+    for row in rows:
+        if not str(row.get("variable")).startswith(SAME_STEP):
+            return (
+                None,
+                f"{words.short(row.get('variable'))} may change what a step costs by itself",
+            )
     bins = [
         one
         for row in rows
@@ -146,7 +158,11 @@ def tell_step_time(fit: StepTime) -> tuple[str, str]:
     costs = (
         f"A decode step takes {words.seconds(fit.a_s)} and {words.seconds(fit.b_s)} more for each "
         f"stream in it, so any number of streams gives at most {gain} times the tokens/s of one; "
-        f"half of that limit is had at {words.number(max(1.0, fit.half_gain_at))} streams."
+    )
+    costs += (
+        f"half of that limit is had at {words.number(fit.half_gain_at)} streams."
+        if fit.half_gain_at > 1
+        else "one alone gives more than half of that limit."
     )
     if fit.most_running < fit.half_gain_at:
         costs += f" The limit is drawn on from at most {fit.most_running} streams that were seen."

@@ -15,8 +15,10 @@ def run(streams: int, steps: int, a_s: float, b_s: float, at_s: float = 0.0) -> 
     return [{"chunk_at_s": stamps} for _ in range(streams)]
 
 
-def row(bins: list[dict[str, Any]], validity: str = "VALID") -> dict[str, Any]:
-    return {"validity": validity, "step_time": {"bins": bins}}
+def row(
+    bins: list[dict[str, Any]], validity: str = "VALID", variable: str = "engine.max_num_seqs"
+) -> dict[str, Any]:
+    return {"variable": variable, "validity": validity, "step_time": {"bins": bins}}
 
 
 def make_bins(a_s: float, b_s: float, *numbers: int, n: int = 100) -> list[dict[str, Any]]:
@@ -95,11 +97,18 @@ def test_the_points_of_a_sweep_are_fitted_together_without_the_invalid() -> None
         row(make_bins(10, 2, 2)),
         row(make_bins(10, 2, 4)),
         row(make_bins(99, 9, 8), "INVALID"),
-        {"validity": "VALID", "step_time": None},
+        {"variable": "engine.max_num_seqs", "validity": "VALID", "step_time": None},
     ]
     fit, _ = fit_step_time(rows)
     assert fit is not None
     assert (fit.a_s, fit.b_s, fit.most_running) == (pytest.approx(10), pytest.approx(2), 4)
+
+
+def test_a_variable_that_may_change_the_step_allows_no_common_fit() -> None:
+    rows = [row(make_bins(10, 2, n), variable="engine.num_threads") for n in (1, 2, 4)]
+    fit, why = fit_step_time(rows)
+    assert fit is None
+    assert why == "num_threads may change what a step costs by itself"
 
 
 @pytest.mark.parametrize(
