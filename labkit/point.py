@@ -13,6 +13,7 @@ from labkit.client.load import Client, Order
 from labkit.client.share import count_warmup
 from labkit.client.stream import Target
 from labkit.engines import Engine
+from labkit.engines.model_config import read_model_config
 from labkit.params import EngineParams, Params
 from labkit.plan import Point
 from labkit.records import SCHEMA
@@ -55,6 +56,7 @@ def measure_point(
     what was known before.
     """
     facts |= {"command": engine.command, "effective": engine.effective(), "model": engine.model}
+    facts["model_config"], facts["model_config_reason"] = read_model_config(point.engine)
     salt = point.point_id if point.workload.salt else ""
     count = engine.count_tokens
     traffic = generate(point.workload, seed=point.seed, salt=salt, count=count)
@@ -132,6 +134,8 @@ def describe_point(point: Point) -> dict[str, Any]:
         "workload": point.workload.model_dump(mode="json"),
         "load": point.load.model_dump(mode="json"),
         "command": [],
+        "model_config": None,
+        "model_config_reason": None,
         "started_at_s": None,
         "ready_at_s": None,
         "load_started_at_s": None,

@@ -27,7 +27,7 @@ from labkit.params import Params, load_params, name_nearest
 from labkit.plan import make_plan
 from labkit.progress import Teller, show_in_place
 from labkit.records import RunFolder, replace_json, replace_text
-from labkit.report import figures, inside, tables
+from labkit.report import figures, inside, kv_memory, tables
 from labkit.report.opening import list_commands, make_opening
 from labkit.request import check_request, create_run
 from labkit.run import measure
@@ -232,6 +232,7 @@ class Workbook:
     def show_tables(self) -> None:
         """Show the numbers behind the figures, what they mean, and where they were measured."""
         display(HTML(tables.summary_table(self.summary) + inside.engine_tables(self.summary)))
+        display(HTML(kv_memory.kv_memory_table(self.summary)))
         display(HTML(tables.definitions_table(tables.read_definitions(metrics.__doc__ or ""))))
         display(HTML(tables.environment_table(self.summary["run"]["environment"])))
 

@@ -43,6 +43,13 @@ num_requests_waiting    requests that the engine has accepted and given no place
                 long prefill is in neither until that step ends.
 kv_cache_capacity_tokens, kv_cache_capacity_bytes   how much the KV cache of the engine holds, as it
                 tells last during the load.
+kv_cache_bytes_per_token    what one token takes in the KV cache, from the model's own layers, KV
+                heads, head size and number type (MLA: its latent), all layers counted.
+kv_memory       capacity_bytes as the engine tells it, else capacity_tokens * bytes a token;
+                used_bytes = usage * capacity; reserved_bytes: what the most requests at once
+                would take with max_model_len reserved for each; saved_share = 1 - used at most /
+                reserved; fitting_requests = capacity / (mean prompt + completion tokens); limit:
+                max_num_seqs where that is at most fitting_requests, else kv_cache.
 engine_ttft_s, engine_queue_time_s, engine_prefill_time_s, engine_decode_time_s     means of what
                 the engine timed by its own clock, with their count: from a request's arrival to its
                 first token; its wait for a place; from its place to the first token; from the first
@@ -97,6 +104,7 @@ from labkit.analysis.errors import find_examples
 from labkit.analysis.gauges import Window, hit_rate, sampled
 from labkit.analysis.inside import time_inside
 from labkit.analysis.interference import interference
+from labkit.analysis.kv_memory import kv_memory
 from labkit.analysis.latencies import latencies, measure, pool_gaps
 from labkit.analysis.notes import take_notes
 from labkit.analysis.phases import phases
@@ -157,6 +165,7 @@ def summarize_point(
     row.update(gauges)
     reasons.update(missing)
     row.update(time_inside(point, records.samples, row["ttft_s"], window, reasons))
+    row.update(kv_memory(point, row, reasons))
     row.update(phases(ok, requests, row, reasons))
     row.update(interference(row, cores, reasons))
     row["prefix_cache_hit_rate"], source = hit_rate(records.samples, ok, window)

@@ -26,6 +26,16 @@ _PARTS = {
     **dict.fromkeys(GAUGES, ("mean", "max", "n")),
     **dict.fromkeys(TIMES, ("mean", "n")),
     **dict.fromkeys(LENGTHS, ("mean", "min", "max", "total", "n")),
+    "kv_memory": (
+        "capacity_tokens",
+        "capacity_bytes",
+        "used_bytes_mean",
+        "used_bytes_max",
+        "reserved_bytes",
+        "saved_share",
+        "fitting_requests",
+        "limit",
+    ),
     "phases": (
         "queue_time_s",
         "prefill_time_s",
