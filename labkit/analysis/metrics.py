@@ -41,6 +41,9 @@ num_requests_running    requests that have a place in the engine, in prefill or 
 num_requests_waiting    requests that the engine has accepted and given no place yet. llama.cpp
                 tells both as they were when its present step began: a request that came during a
                 long prefill is in neither until that step ends.
+queue_growth_per_s      how fast num_requests_waiting grew until the last send: the median slope of
+                all pairs of samples (Theil and Sen), in requests a second, with the two-sided
+                p_value of Spearman's rank correlation with time. None below 8 samples.
 kv_cache_capacity_tokens, kv_cache_capacity_bytes   how much the KV cache of the engine holds, as it
                 tells last during the load.
 engine_ttft_s, engine_queue_time_s, engine_prefill_time_s, engine_decode_time_s     means of what
@@ -90,6 +93,7 @@ from labkit.analysis.rates import lengths, rates, span_of
 from labkit.analysis.schedule import is_scheduled, schedule
 from labkit.analysis.series import finite
 from labkit.analysis.steady import find_drift, find_window, steady_throughput
+from labkit.analysis.trend import queue_growth
 from labkit.analysis.validity import judge_point
 from labkit.records import PointRecords
 
@@ -143,6 +147,7 @@ def summarize_point(
     row.update(gauges)
     reasons.update(missing)
     row.update(time_inside(point, records.samples, row["ttft_s"], window, reasons))
+    row.update(queue_growth(point, records.samples, requests, window, reasons))
     row.update(interference(row, cores, reasons))
     row["prefix_cache_hit_rate"], source = hit_rate(records.samples, ok, window)
     row["prefix_cache_hit_rate_source"] = None if row["prefix_cache_hit_rate"] is None else source
