@@ -9,6 +9,8 @@ from labkit.analysis.row import read
 
 MIN_WAITING = 1.0
 FULL_PLACES = 0.7
+MIN_PLACES = 0.4
+"""Some engines tell running requests between steps only, so that a full batch reads as less."""
 MAX_USAGE = 0.8
 MIN_STEPS = 8.0
 MIN_TTFT_SHARE = 0.5
@@ -24,7 +26,8 @@ def is_at_limit(row: Row) -> bool:
     limit, running = find_knob(row, "max_num_seqs"), row.get("num_requests_running")
     if not limit or not running or running["max"] < limit:
         return False
-    return bool(running["mean"] >= FULL_PLACES * limit or limit - running["mean"] < 1)
+    share = running["mean"] / limit
+    return bool(share >= FULL_PLACES or (share >= MIN_PLACES and limit - running["mean"] < 1))
 
 
 def check_places(row: Row) -> Match | None:
@@ -49,7 +52,8 @@ def check_places(row: Row) -> Match | None:
     cause = f"All {limit} places of max_num_seqs were taken while the KV pool had room."
     if limit == 1:
         cause = "The one place of max_num_seqs was taken while the KV pool had room."
-    return Match(cause, "high" if waiting >= running else "medium", evidence)
+    sure = waiting >= running >= FULL_PLACES * limit
+    return Match(cause, "high" if sure else "medium", evidence)
 
 
 def check_budget(row: Row) -> Match | None:
