@@ -46,7 +46,9 @@ def check_pool(row: Row) -> Match | None:
         return None
     evidence = (
         *_tell_usage(row),
-        cite(row, "num_requests_waiting.mean", f"{words.number(waiting)} waited on average"),
+        cite(
+            row, "num_requests_waiting.mean", f"{words.number(waiting)} requests waited on average"
+        ),
         cite(row, "num_requests_running.mean", f"{words.number(running)} of {limit} places in use"),
     )
     return Match("Requests waited for room in the KV pool, not for a place.", "medium", evidence)
@@ -74,6 +76,8 @@ def _tell_usage(row: Row) -> list[Evidence]:
     if usage is None:
         return []
     text = f"KV usage reached {words.percent(usage)}"
+    if usage > 1:  # llama.cpp counts what a step asks for, granted or not
+        text = f"running requests asked for {words.percent(usage)}"
     capacity = row.get("kv_cache_capacity_tokens")
     if capacity:
         text += f" of {words.count(capacity, 'token')}"
@@ -101,7 +105,9 @@ def check_bound(row: Row) -> Match | None:
             capacity,
         ),
         *_tell_usage(row),
-        cite(row, "num_requests_waiting.mean", f"{words.number(waiting)} waited on average"),
+        cite(
+            row, "num_requests_waiting.mean", f"{words.number(waiting)} requests waited on average"
+        ),
     )
     cause = f"Memory, not max_num_seqs {limit}, sets how many requests run at once."
     return Match(cause, "high", evidence)

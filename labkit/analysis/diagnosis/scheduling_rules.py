@@ -41,7 +41,9 @@ def check_places(row: Row) -> Match | None:
     if find_knob(row, "static_batching"):
         return None
     evidence = (
-        cite(row, "num_requests_waiting.mean", f"{words.number(waiting)} waited on average"),
+        cite(
+            row, "num_requests_waiting.mean", f"{words.number(waiting)} requests waited on average"
+        ),
         cite(
             row,
             "num_requests_running.mean",
@@ -84,7 +86,7 @@ def check_budget(row: Row) -> Match | None:
             f"TTFT is {words.seconds(ttft)} of {words.seconds(whole)}, "
             f"{words.percent(ttft / whole)} of a request's time",
         ),
-        cite(row, "num_requests_running.mean", f"{words.number(running)} ran on average"),
+        cite(row, "num_requests_running.mean", f"{words.number(running)} requests ran on average"),
     )
     cause = f"A step of {budget} tokens leaves prompts too little room beside the decodes."
     return Match(cause, "medium", evidence)
