@@ -63,6 +63,7 @@ LONG = {
     "prompt_tokens": gauge(2000.0),
     "effective": {"max_num_seqs": 8, "max_num_batched_tokens": 64},
 }
+BESIDE = {"num_requests_running": gauge(4.0, 8.0), "num_requests_waiting": gauge(3.0, 9.0)}
 STALLED = {"mean": 0.03, "p50": 0.02, "p90": 0.05, "p95": 0.1, "p99": 0.4, "n": 2000}
 WAITS = {"num_requests_waiting": gauge(9.0, 12.0)}
 
@@ -89,8 +90,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"effective": {**OFF, "enable_chunked_prefill": True}, "itl_s": STALLED},
     ),
     "budget_too_small": (
-        {**LONG, "ttft_s": latency(1.5)},
-        {**LONG, "ttft_s": latency(0.5)},  # many steps, yet a quarter of the time
+        {**LONG, **BESIDE, "ttft_s": latency(1.5)},
+        {**LONG, **BESIDE, "ttft_s": latency(0.5)},  # many steps, yet a quarter of the time
     ),
     "max_num_seqs_too_small": (
         {**WAITS, "num_requests_running": gauge(7.9, 8.0)},
@@ -160,6 +161,18 @@ def test_an_invalid_point_feeds_only_what_explains_it() -> None:
 def test_what_was_not_measured_leads_to_no_diagnosis() -> None:
     blind = dict.fromkeys(("num_requests_running", "num_requests_waiting", "kv_cache_usage"))
     assert names(healthy(**blind, ttft_s=None, itl_s=None)) == []
+
+
+def test_long_prompts_alone_do_not_tell_that_the_budget_is_small() -> None:
+    assert names(healthy(**LONG, ttft_s=latency(1.5))) == []
+
+
+def test_decodes_that_take_the_budget_starve_the_prompts() -> None:
+    small = {"max_num_seqs": 8, "max_num_batched_tokens": 8}
+    (one,) = diagnose([healthy(effective=small, ttft_s=latency(1.5))])
+    # 7 run, one of them in prefill: 6 decodes leave 2 of 8 tokens, and 200 / 2 is 100
+    assert one["rule"] == "budget_too_small"
+    assert one["evidence"][0]["text"].startswith("a prompt of 200 tokens takes about 100 steps")
 
 
 def test_evidence_names_its_field_and_value() -> None:

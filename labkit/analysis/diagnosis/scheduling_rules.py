@@ -14,6 +14,8 @@ MIN_PLACES = 0.4
 MAX_USAGE = 0.8
 MIN_STEPS = 8.0
 MIN_TTFT_SHARE = 0.5
+MIN_DECODE_SHARE = 0.4
+"""Of the budget, from which the decodes starve the prompts."""
 MIN_STALL = 5.0
 """P99 of the gaps over their median, from which a stream stalls."""
 MIN_JITTER = 2.0
@@ -59,7 +61,10 @@ def check_places(row: Row) -> Match | None:
 
 
 def check_budget(row: Row) -> Match | None:
-    """Find prompts that take many steps because the decodes leave them little of the budget."""
+    """Find prompts that take many steps, where decodes starve them or requests wait beside places.
+
+    Long prompts alone do not tell: a chunk may already be all that the machine can do in a step.
+    """
     budget, prompt = find_knob(row, "max_num_batched_tokens"), read(row, "prompt_tokens.mean")
     running, waiting = (read(row, f"num_requests_{name}.mean") for name in ("running", "waiting"))
     ttft, whole = read(row, "ttft_s.mean"), read(row, "e2e_latency_s.mean")
@@ -69,7 +74,12 @@ def check_budget(row: Row) -> Match | None:
         return None  # the wait for a place is in TTFT
     if prompt <= budget or find_knob(row, "enable_chunked_prefill") is False:
         return None
-    room = max(1.0, budget - max(0.0, running - 1))
+    decodes, limit = max(0.0, running - 1), find_knob(row, "max_num_seqs")
+    starved = decodes >= MIN_DECODE_SHARE * budget
+    beside = (waiting or 0.0) >= MIN_WAITING and limit and running < FULL_PLACES * limit
+    if not starved and (not beside or (read(row, "kv_cache_usage.max") or 1.0) >= MAX_USAGE):
+        return None
+    room = max(1.0, budget - decodes)
     steps = prompt / room
     if steps < MIN_STEPS or ttft < MIN_TTFT_SHARE * whole:
         return None
@@ -89,6 +99,10 @@ def check_budget(row: Row) -> Match | None:
         cite(row, "num_requests_running.mean", f"{words.number(running)} requests ran on average"),
     )
     cause = f"A step of {budget} tokens leaves prompts too little room beside the decodes."
+    if not starved:
+        cause = (
+            f"Steps of {budget} tokens fill up with prompts while places and the pool have room."
+        )
     return Match(cause, "medium", evidence)
 
 
