@@ -15,7 +15,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import HTML, display
 
 from labkit.address import read_key
-from labkit.analysis import metrics
+from labkit.analysis import definitions
 from labkit.analysis.findings import conclude, headline
 from labkit.analysis.summary import summarize, to_frame
 from labkit.client.verify import verify_endpoint
@@ -28,6 +28,7 @@ from labkit.plan import make_plan
 from labkit.progress import Teller, show_in_place
 from labkit.records import RunFolder, replace_json, replace_text
 from labkit.report import figures, inside, kv_memory, tables
+from labkit.report.diagnosis import diagnosis_block
 from labkit.report.opening import list_commands, make_opening
 from labkit.request import check_request, create_run
 from labkit.run import measure
@@ -204,9 +205,10 @@ class Workbook:
         return list(dict.fromkeys(entry["variable"] for entry in self.run.manifest()["plan"]))
 
     def show_findings(self) -> None:
-        """Show the result in sentences with numbers."""
+        """Show the result in sentences with numbers, then what is wrong and what to do next."""
         findings = conclude(self.summary)
         display(HTML(make_opening(headline(self.summary), findings, self.summary)))
+        display(HTML(diagnosis_block(self.summary)))
 
     def show_sweeps(self) -> None:
         """Show for every variable trade-off, latency, throughput, pressure, phases, step time."""
@@ -233,7 +235,7 @@ class Workbook:
         """Show the numbers behind the figures, what they mean, and where they were measured."""
         display(HTML(tables.summary_table(self.summary) + inside.engine_tables(self.summary)))
         display(HTML(kv_memory.kv_memory_table(self.summary)))
-        display(HTML(tables.definitions_table(tables.read_definitions(metrics.__doc__ or ""))))
+        display(HTML(tables.definitions_table(tables.read_definitions(definitions.__doc__ or ""))))
         display(HTML(tables.environment_table(self.summary["run"]["environment"])))
 
     def show_rerun(self) -> None:

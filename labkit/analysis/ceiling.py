@@ -1,4 +1,4 @@
-"""How near the load client came to what it can do itself; metrics.py defines each figure.
+"""How near the load client came to what it can do itself; definitions.py defines each figure.
 
 It reads what the client told of itself and what a self-test told of this machine. It must not
 judge, nor know about latencies.

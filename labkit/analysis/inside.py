@@ -1,6 +1,6 @@
 """What the engine timed by its own clock over the load, and how large its KV cache is.
 
-metrics.py defines each figure. It must not know how an engine names its histograms, nor judge a
+definitions.py defines each figure. It must not know how an engine names its histograms, nor judge a
 time.
 """
 

@@ -1,4 +1,4 @@
-"""Whether other processes took cores from engine and client; metrics.py defines each figure.
+"""Whether other processes took cores from engine and client; definitions.py defines each figure.
 
 It reads gauges of a row. It can tell nothing where the engine is no process of this host, and it
 must not know what the others were.

@@ -1,4 +1,4 @@
-"""The latencies of one request, and their distributions over a point; metrics.py defines each.
+"""The latencies of one request, and their distributions over a point; definitions.py defines each.
 
 It must not know how requests were scheduled beyond whether they were, nor judge a latency.
 """

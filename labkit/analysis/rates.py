@@ -1,4 +1,4 @@
-"""Rates and lengths of one point from its requests; metrics.py defines each of them.
+"""Rates and lengths of one point from its requests; definitions.py defines each of them.
 
 It must not know about samples, engines or how requests were sent.
 """
@@ -103,7 +103,7 @@ def rates(
     *,
     scheduled: bool = False,
 ) -> Row:
-    """Return duration_s, the throughputs, the goodput and what it counts, as metrics.py defines."""
+    """Return duration_s, the throughputs, the goodput and what it counts, as definitions.py defines."""
     limits = {name: limit for name in LIMITS if (limit := slo.get(name)) is not None}
     result: Row = dict.fromkeys(("duration_s", *RATES, "num_slo_met", "slo_attainment"))
     result["slo"] = limits

@@ -1,7 +1,7 @@
 """When requests were due, released by the schedule and a free slot, and really sent.
 
 Only an open loop or a trace has a schedule: in a closed loop and a static batch a request is due
-when a slot is free, so nothing is derived from its intended time there. metrics.py defines each
+when a slot is free, so nothing is derived from its intended time there. definitions.py defines each
 figure. This module must not know about answers, engines or verdicts.
 """
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from labkit.analysis.diagnosis import diagnose
 from labkit.analysis.gauges import GAUGES
 from labkit.analysis.inside import TIMES
 from labkit.analysis.interference import count_cores
@@ -48,6 +49,7 @@ _PARTS = {
     "prefill_stall_s": ("max", "p95", "n", "median_gap_s", "share", "prompt_tokens"),
     "step_time": ("a_s", "b_s", "max_gain", "half_gain_at", "n"),
     "latency_drift": ("first_s", "second_s", "p_value", "n"),
+    "queue_growth_per_s": ("slope", "p_value", "span_s", "n"),
     "client_stall_s": ("max", "p99", "n"),
     "client_load": ("requests_per_s", "requests_share", "chunks_per_s", "chunks_share"),
 }
@@ -58,13 +60,12 @@ def summarize(
     points: Iterable[PointRecords],
     slo: Mapping[str, float | None] | None = None,
 ) -> dict[str, Any]:
-    """Return summary.json as a dict: `run` as given and one row a point, in the order given."""
-    return {
-        "schema": SCHEMA,
-        "run": dict(run),
-        # map, unlike a loop, lets go of one point before it takes the next
-        "points": list(map(partial(summarize_point, slo=slo, cores=count_cores(run)), points)),
-    }
+    """Return summary.json as a dict: `run` as given, one row a point in the order given, and what
+    the rules of the diagnosis find in them, the likeliest cause first.
+    """
+    # map, unlike a loop, lets go of one point before it takes the next
+    rows = list(map(partial(summarize_point, slo=slo, cores=count_cores(run)), points))
+    return {"schema": SCHEMA, "run": dict(run), "points": rows, "diagnoses": diagnose(rows)}
 
 
 def to_frame(summary: Mapping[str, Any]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import pytest
 from analysis.facts import engine, failure, records, request
 
-from labkit.analysis import metrics
+from labkit.analysis import definitions
 from labkit.analysis.inside import CAPACITIES, TIMES
 from labkit.analysis.metrics import summarize_point
 
@@ -87,4 +87,4 @@ def test_the_capacity_is_the_last_one_told_during_the_load():
 
 @pytest.mark.parametrize("name", [*TIMES, *CAPACITIES, "client_ttft_overhead_s"])
 def test_each_is_defined(name):
-    assert name in metrics.__doc__
+    assert name in definitions.__doc__

@@ -2,7 +2,7 @@
 
 import re
 
-from labkit.analysis import metrics
+from labkit.analysis import definitions
 from labkit.report.tables import (
     definitions_table,
     environment_table,
@@ -73,7 +73,7 @@ def test_environment_is_told_in_words():
 
 
 def test_definitions_come_from_the_metrics_module():
-    words = read_definitions(metrics.__doc__ or "")
+    words = read_definitions(definitions.__doc__ or "")
     assert {"ttft_s", "tpot_s", "itl_s", "e2e_latency_s", "goodput_per_s"} <= set(words)
     assert all(len(meaning) > 10 for meaning in words.values())
 
