@@ -103,7 +103,7 @@ def rates(
     *,
     scheduled: bool = False,
 ) -> Row:
-    """Return duration_s, the throughputs, the goodput and what it counts, as definitions.py defines."""
+    """Return duration_s, the throughputs and the goodput, as definitions.py says."""
     limits = {name: limit for name in LIMITS if (limit := slo.get(name)) is not None}
     result: Row = dict.fromkeys(("duration_s", *RATES, "num_slo_met", "slo_attainment"))
     result["slo"] = limits

@@ -1,7 +1,7 @@
 """The part of a point in which its load was full, and what happened in it.
 
 Ramp-up and tail are left out here: output throughput over the steady part stands beside that over
-the whole run, and latency is watched for a drift inside it. definitions.py defines each figure. This
+the whole run, and latency is watched for a drift inside it. definitions.py defines each. This
 module must not judge what it finds.
 """
 
