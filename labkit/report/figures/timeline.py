@@ -1,6 +1,7 @@
-"""One point over time: its requests, and what engine and machine did meanwhile.
+"""One point over time: its requests, and what engine and machine did meanwhile, on one axis.
 
-It reads raw records: every stamp is put on one axis, seconds since the load began.
+It reads raw records: every stamp is put on seconds since the load began, so that a zoom in one
+panel is a zoom in all.
 """
 
 from collections.abc import Sequence
@@ -10,58 +11,89 @@ import plotly.graph_objects as go
 
 from labkit.analysis import words
 from labkit.records import PointRecords
-from labkit.report.figures.bars import draw_requests, title_requests
+from labkit.report.figures.bars import choose_shown, draw_requests, tell_phases, title_requests
 from labkit.report.figures.captions import tell
+from labkit.report.figures.lanes import (
+    draw_cores,
+    draw_gpu,
+    draw_marks,
+    draw_memory,
+    draw_rates,
+    draw_samples,
+    select_samples,
+    title_cache,
+    title_memory,
+)
 from labkit.report.figures.panels import add_note, add_panel_title, suffix
-from labkit.report.quantities import look_up, thin, thin_peaks
-from labkit.report.theme import AMBER, BLUE, GREEN, LIGHT, PURPLE, VERMILLION
+from labkit.report.quantities import look_up
+from labkit.report.theme import BLUE, GREEN, LIGHT, VERMILLION
 
-MAX_BARS = 150
-MAX_SAMPLES = 250
-GIB = 2**30
 READING = (
-    "Read it from top to bottom at one moment: the paler part of a bar is queue and prefill, "
-    "the stronger one decode. Paler parts that grow while requests wait mean a full queue; "
-    "see whether the KV cache was full then. "
+    "Read it from top to bottom at one moment. Queue or prefill that grows while requests wait "
+    "means a full batch; see whether the KV cache was full then. "
 )
 """How to read a timeline, said below the first of a run only."""
-DOMAINS = ((0.62, 1.0), (0.4, 0.55), (0.2, 0.33), (0.0, 0.13))
-LINE_COLOURS = (PURPLE, AMBER, GREEN, BLUE)
+REQUESTS_PX, LANE_PX, GAP_PX = 260, 86, 54
+QUEUE, CACHE, TOKENS, MEMORY, LOAD = 1, 2, 3, 4, 5
+"""The panels below the requests, in order; a GPU has one more, its power."""
 
 Rows = Sequence[dict[str, Any]]
 
 
 def plot_timeline(records: PointRecords, row: dict[str, Any]) -> go.Figure:
-    """Return requests, running and waiting, KV cache usage and memory over seconds of load."""
-    start = find_start(records)
-    requests = thin([r for r in records.requests if r.get("sent_at_s") is not None], MAX_BARS)
+    """Return requests, queue, KV cache, tokens/s, memory and load over seconds of load."""
+    start, end = find_start(records), find_end(records)
+    requests, rule = choose_shown(records.requests)
+    has_gpu = bool(select_samples(records, "gpu"))
+    prefill_s = look_up(row, "engine_prefill_time_s.mean")
     figure = open_stack(
         [
             title_requests(len(requests), len(records.requests)),
             "Running and waiting requests",
-            "KV cache usage",
+            title_cache(row),
+            "Tokens in and out",
             title_memory(records),
+            *(["GPU utilisation", "GPU power"] if has_gpu else ["Cores in use"]),
         ],
-        ["request", "requests", "used (%)", "GiB"],
+        [
+            "request",
+            "requests",
+            "used (%)",
+            "tokens/s",
+            "GiB",
+            *(["%", "W"] if has_gpu else ["cores"]),
+        ],
     )
-    draw_requests(figure, requests, start, find_end(records))
-    seconds = max(1e-3, (find_end(records) - start) * 1.01)
+    draw_requests(figure, requests, start, end, prefill_s=prefill_s)
+    seconds = max(1e-3, (end - start) * 1.01)
     figure.update_xaxes(range=[0, seconds], showticklabels=True, showgrid=True)
     engine = select_samples(records, "engine")
-    draw_samples(figure, 1, engine, start, "num_requests_running", "running", BLUE)
-    draw_samples(figure, 1, engine, start, "num_requests_waiting", "waiting", VERMILLION, "dot")
+    draw_samples(figure, QUEUE, engine, start, "num_requests_running", "running", BLUE)
+    draw_samples(figure, QUEUE, engine, start, "num_requests_waiting", "waiting", VERMILLION, "dot")
     draw_samples(
-        figure, 2, engine, start, "kv_cache_usage", "KV cache", GREEN, factor=100, unit="%"
+        figure, CACHE, engine, start, "kv_cache_usage", "KV cache", GREEN, factor=100, unit="%"
     )
-    draw_memory(figure, records, start)
-    for panel, field in ((1, "num_requests_running"), (2, "kv_cache_usage")):
+    for panel, field in ((QUEUE, "num_requests_running"), (CACHE, "kv_cache_usage")):
         if not any(trace.yaxis == f"y{panel + 1}" for trace in figure.data):
             reason = explain_absence(records, "engine", row, field)
             add_note(figure, f"No data: {reason}", y=f"y{panel + 1}")
+    draw_marks(figure, QUEUE, records, start)
+    window_s = draw_rates(figure, TOKENS, records, start, end)
+    draw_memory(figure, MEMORY, records, start)
+    if has_gpu:
+        draw_gpu(figure, LOAD, records, start, "gpu_utilization", "%")
+        draw_gpu(figure, LOAD + 1, records, start, "gpu_power_w", "W")
+    else:
+        draw_cores(figure, LOAD, records, start)
+    for panel in range(LOAD, LOAD + 1 + has_gpu):
+        if not any(trace.yaxis == f"y{panel + 1}" for trace in figure.data):
+            add_note(figure, "No data: it was not sampled", y=f"y{panel + 1}")
     title, alt = word(records, row)
     caption = READING if not row.get("index") else ""
+    caption += f"{tell_phases(requests, prefill_s)} {rule} "
+    caption += f"Tokens/s over {words.seconds(window_s)} each."
     if reasons := row.get("validity_reasons"):
-        caption += f"{row['validity']}: {'; '.join(map(str, reasons))}."
+        caption += f" {row['validity']}: {'; '.join(map(str, reasons))}."
     return tell(figure, 1, title, alt, caption)
 
 
@@ -79,105 +111,38 @@ def find_end(records: PointRecords) -> float:
     return max((s for s in stamps if s is not None), default=find_start(records))
 
 
-def select_samples(records: PointRecords, source: str) -> Rows:
-    """Return the samples of a source in order of time."""
-    found = [sample for sample in records.samples if sample.get("source") == source]
-    return sorted(found, key=lambda sample: float(sample["at_s"]))
-
-
 def open_stack(titles: Sequence[str], units: Sequence[str]) -> go.Figure:
     """Return an empty figure of panels one above the other on one time axis."""
+    count = len(titles)
+    drawn = REQUESTS_PX + (count - 1) * (LANE_PX + GAP_PX)
     figure = go.Figure(
         layout={
             "template": LIGHT,
-            "height": 820,
+            "height": drawn + 190,
             "barmode": "overlay",
             "bargap": 0.15,
             "xaxis": {
-                "anchor": f"y{len(titles)}",
+                "anchor": f"y{count}",
                 "title": {"text": "time since the load began (s)"},
                 "showgrid": True,
             },
         }
     )
+    top = drawn
     for panel, (title, unit) in enumerate(zip(titles, units, strict=True)):
+        bottom = top - (REQUESTS_PX if panel == 0 else LANE_PX)
         axis = {
-            "domain": DOMAINS[panel],
+            "domain": [max(0.0, round(bottom / drawn, 5)), round(top / drawn, 5)],
             "anchor": "x",
             "rangemode": "tozero",
             "title": {"text": unit},
             "nticks": 5,
         }
+        top = bottom - GAP_PX
         figure.update_layout({f"yaxis{suffix(panel)}": axis})
         add_panel_title(figure, panel, title)
         figure.layout.annotations[panel].update(xref="x domain")
     return figure.update_layout(yaxis={"autorange": "reversed", "rangemode": "normal"})
-
-
-def draw_samples(
-    figure: go.Figure,
-    panel: int,
-    samples: Rows,
-    start: float,
-    field: str,
-    name: str,
-    colour: str,
-    dash: str = "solid",
-    *,
-    factor: float = 1,
-    unit: str = "requests",
-) -> None:
-    """Draw a sampled field as steps; a sample that failed leaves a gap."""
-    numbers = [look_up(sample, field) for sample in samples]
-    if all(number is None for number in numbers):
-        return
-    seconds = [round(sample["at_s"] - start, 3) for sample in samples]
-    kept = thin_peaks(list(zip(seconds, numbers, strict=True)), MAX_SAMPLES)
-    figure.add_scatter(
-        x=[second for second, _ in kept],
-        y=[None if number is None else float(f"{number * factor:.5g}") for _, number in kept],
-        name=name,
-        mode="lines+markers" if len(kept) == 1 else "lines",
-        line={"color": colour, "width": 2, "dash": dash, "shape": "linear" if panel == 3 else "hv"},
-        connectgaps=False,
-        yaxis=f"y{panel + 1}",
-        hovertemplate=f"{name}: %{{y:.3~g}} {unit} at %{{x:.2f}} s<extra></extra>",
-    )
-
-
-def find_memory(records: PointRecords) -> tuple[str, str, str]:
-    """Return (source, field, name) of the memory that was sampled; GPU memory goes first."""
-    for source, field, name in (
-        ("gpu", "gpu_memory_used_bytes", "GPU memory"),
-        ("host", "engine_memory_bytes", "engine memory"),
-        ("host", "host_memory_used_bytes", "host memory"),
-    ):
-        if any(look_up(s, field) is not None for s in records.samples if s["source"] == source):
-            return source, field, name
-    return "", "", ""
-
-
-def title_memory(records: PointRecords) -> str:
-    """Return the title of the panel of memory, which says whose it is and why not the GPU's."""
-    source, _, name = find_memory(records)
-    if source == "gpu":
-        return "GPU memory"
-    return f"{name[0].upper()}{name[1:]} (no GPU sampled)" if name else "Memory"
-
-
-def draw_memory(figure: go.Figure, records: PointRecords, start: float) -> None:
-    """Draw a line a GPU or, without one, the engine's or the host's memory, in GiB."""
-    source, field, name = find_memory(records)
-    if not source:
-        add_note(figure, "No data: neither GPU nor host memory was sampled", y="y4")
-        return
-    samples = select_samples(records, source)
-    indices = sorted({sample.get("gpu_index") or 0 for sample in samples})
-    for place, index in enumerate(indices):
-        own = [sample for sample in samples if (sample.get("gpu_index") or 0) == index]
-        label = name if len(indices) == 1 else f"GPU {index} memory"
-        colour = LINE_COLOURS[place % len(LINE_COLOURS)]
-        draw_samples(figure, 3, own, start, field, label, colour, factor=1 / GIB, unit="GiB")
 
 
 def explain_absence(records: PointRecords, source: str, row: dict[str, Any], field: str) -> str:
