@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from labkit.engines import ADAPTERS
 from labkit.engines.model import find_model
 from labkit.errors import ParamsError
+
+
+@pytest.fixture(params=ADAPTERS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Every kind of engine that labkit launches, one after another."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")
