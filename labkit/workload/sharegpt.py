@@ -162,12 +162,13 @@ def _open_conversation(record: Any) -> tuple[Messages, str | None]:
         raise Unusable("does not begin with the user")
     if not content.strip():
         raise Unusable("empty prompt")
-    if not is_sendable([text for _, text in system] + [content]):
+    if not is_sendable([*system, content]):
         raise Unusable("prompt is no Unicode text")
     answer = None
     if later:
         answer_role, answer_text = _read_turn(later[0])
-        answer = answer_text if answer_role == "assistant" and answer_text.strip() else None
+        if answer_role == "assistant" and answer_text.strip() and is_sendable(answer_text):
+            answer = answer_text
     return (*system, ("user", content)), answer
 
 
