@@ -1,10 +1,27 @@
 """How many tokens a prompt or a completion has: a number, or a distribution to draw it from."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from labkit.params.section import PositiveFloat, PositiveInt, Section
+
+MAX_TOKENS = 10_000_000
+"""Longer than any model reads: a larger count is a slip, and its text would fill the memory."""
+
+Number = TypeVar("Number", int, float)
+
+
+def _check_most(count: Number) -> Number:
+    if count > MAX_TOKENS:
+        raise ValueError(f"must be at most {MAX_TOKENS:,} tokens, longer than any model reads")
+    return count
+
+
+TokenCount = Annotated[PositiveInt, AfterValidator(_check_most)]
+TokenCountOrZero = Annotated[int, Field(ge=0), AfterValidator(_check_most)]
+"""0 leaves it out."""
+Spread = Annotated[PositiveFloat, AfterValidator(_check_most)]
 
 NUMBER, DISTRIBUTION = "a number", "a distribution"
 
@@ -13,10 +30,10 @@ class Distribution(Section):
     """A token count that is drawn per request, seeded, and kept within [low, high]."""
 
     kind: Literal["uniform", "normal"]
-    low: PositiveInt
-    high: PositiveInt
-    mean: PositiveFloat | None = None
-    stddev: PositiveFloat | None = None
+    low: TokenCount
+    high: TokenCount
+    mean: Spread | None = None
+    stddev: Spread | None = None
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
@@ -32,7 +49,7 @@ def _name_form(data: Any) -> str:
 
 
 Length = Annotated[
-    Annotated[PositiveInt, Tag(NUMBER)] | Annotated[Distribution, Tag(DISTRIBUTION)],
+    Annotated[TokenCount, Tag(NUMBER)] | Annotated[Distribution, Tag(DISTRIBUTION)],
     Discriminator(_name_form),
 ]
 """A token count, or a distribution of it."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from labkit.errors import ParamsError
 from labkit.params import JsonlParams
+from labkit.params.length import MAX_TOKENS
 from labkit.workload.draw import draw_length, draw_words, seed_rng
 from labkit.workload.request import Request, Traffic
 from labkit.workload.source import (
     MAX_DEPTH,
-    MAX_TOKENS,
     Source,
     is_sendable,
     is_shallow,

@@ -12,8 +12,6 @@ from typing import Any
 
 from labkit.errors import ParamsError
 
-MAX_TOKENS = 10_000_000
-"""Longer than any model reads: a larger count in a file is a slip, and would fill the memory."""
 MAX_DEPTH = 100
 """Of lists and objects inside each other in what is sent on; Python's own limit is met near 300."""
 MAX_PATH_CHARS = 200

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.errors import ParamsError
-from labkit.workload.source import MAX_TOKENS, Source, read_objects, refuse, shorten
+from labkit.params.length import MAX_TOKENS
+from labkit.workload.source import Source, read_objects, refuse, shorten
 
 COLUMNS = ("Timestamp", "Request tokens", "Response tokens")
 
