@@ -6,7 +6,7 @@ not know sockets, clients, or how a latency is derived.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,16 +14,21 @@ from pydantic import TypeAdapter
 
 from labkit.client.sse import Event
 
-QUOTE_CHARS = 8_000
-"""What is quoted of the other side, for whoever keeps it to redact first and cut shorter then."""
+MAX_EVENT_CHARS = 200
+MAX_BODY_CHARS = 1800
+"""Of what is quoted. A key is taken out before the cut, which could leave a part of it."""
 
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 @dataclass(slots=True)
 class Answer:
-    """What a stream said so far; feed it its events one by one, then ask `find_fault`."""
+    """What a stream said so far; feed it its events one by one, then ask `find_fault`.
 
+    `redact` takes the key out of what a fault quotes.
+    """
+
+    redact: Callable[[str], str] = str
     chunk_at_s: list[float] = field(default_factory=list)
     usage: Mapping[str, Any] = field(default_factory=dict)
     finish_reason: str | None = None
@@ -50,11 +55,11 @@ class Answer:
             chunk = _JSON.validate_json(event.data)
         except ValueError:
             if event.complete:
-                self._blame("malformed", f"expected JSON in an event, found {quoted!r}")
+                self._blame("malformed", f"expected JSON in an event, found {self._quote(event)}")
             return
         self.num_events += 1
         if not isinstance(chunk, dict):
-            self._blame("malformed", f"expected a JSON object, found {quoted!r}")
+            self._blame("malformed", f"expected a JSON object, found {self._quote(event)}")
             return
         if chunk.get("error"):
             self._blame("stream_error", read_error(chunk["error"]))
@@ -89,6 +94,9 @@ class Answer:
             return "empty", f"no text came, finish_reason {self.finish_reason}"
         return None
 
+    def _quote(self, event: Event) -> str:
+        return repr(self.redact(event.data)[:MAX_EVENT_CHARS])
+
     def _blame(self, kind: str, message: str) -> None:
         if self.fault is None:
             self.fault = (kind, message)
@@ -118,8 +126,11 @@ def _has_call(call: Any) -> bool:
     return isinstance(function, dict) and bool(function.get("name") or function.get("arguments"))
 
 
-def read_body(body: bytes) -> tuple[str, str]:
-    """Return (error_kind, message) of a body without events: an error object, or something else."""
+def read_body(body: bytes, redact: Callable[[str], str]) -> tuple[str, str]:
+    """Return (error_kind, message) of a body without events: an error object, or something else.
+
+    `redact` takes the key out of what is quoted.
+    """
     text = body.decode("utf-8", errors="replace")
     try:
         document = json.loads(text)
@@ -127,7 +138,8 @@ def read_body(body: bytes) -> tuple[str, str]:
         document = None
     if isinstance(document, dict) and document.get("error"):
         return "stream_error", read_error(document["error"])
-    return "bad_body", f"expected a stream of events with choices, found {text[:QUOTE_CHARS]!r}"
+    quoted = repr(redact(text)[:MAX_BODY_CHARS])
+    return "bad_body", f"expected a stream of events with choices, found {quoted}"
 
 
 def read_error(error: Any) -> str:

@@ -21,7 +21,7 @@ async def describe(exchange: Exchange, redact: Callable[[str], str]) -> tuple[di
     It yields to the event loop between groups of events, so that a long answer cannot delay the
     stamps of others. `redact` is applied to every text of the other side that is recorded.
     """
-    answer = Answer()
+    answer = Answer(redact)
     for count, event in enumerate(read_events(exchange.pieces)):
         answer.take(event)
         if count % EVENTS_AT_ONCE == EVENTS_AT_ONCE - 1:
@@ -30,7 +30,7 @@ async def describe(exchange: Exchange, redact: Callable[[str], str]) -> tuple[di
     if fault is None or (fault[0] == "truncated" and (answer.fault or answer.done)):
         fault = answer.find_fault()
     if fault and fault[0] == "bad_body":
-        fault = read_body(b"".join(piece for _, piece in exchange.pieces))
+        fault = read_body(b"".join(piece for _, piece in exchange.pieces), redact)
     completion_tokens = read_count(answer.usage, "completion_tokens")
     source = "usage" if completion_tokens is not None else None
     if completion_tokens is None and answer.chunk_at_s:

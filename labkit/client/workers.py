@@ -67,10 +67,11 @@ class Worker:
                 pipe.close()
         return code
 
-    def last_words(self) -> str:
-        """Return the end of what the process wrote to stderr."""
+    def last_words(self, redact: Callable[[str], str]) -> str:
+        """Return the end of what the process wrote to stderr, redacted before it is cut."""
         self.stderr.seek(0)
-        return " ".join(self.stderr.read().decode(errors="replace").split())[-MAX_TAIL_CHARS:]
+        said = redact(self.stderr.read().decode(errors="replace"))
+        return " ".join(said.split())[-MAX_TAIL_CHARS:]
 
 
 class Workers:
@@ -149,7 +150,7 @@ class Workers:
     def _fail(self, worker: Worker) -> Never:
         with contextlib.suppress(subprocess.TimeoutExpired):
             worker.process.wait(timeout=5)
-        said = self._redact(worker.last_words())
+        said = worker.last_words(self._redact)
         code = worker.stop()
         self._all.remove(worker)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"

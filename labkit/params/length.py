@@ -1,14 +1,31 @@
 """How many tokens a prompt or a completion has: a number, or a distribution to draw it from."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from labkit.params.section import PositiveFloat, Section
 
 MAX_TOKENS = 10_000_000
 """Longer than any model reads: a larger count is a slip, and would fill the memory with words."""
 TokenCount = Annotated[int, Field(ge=1, le=MAX_TOKENS)]
+
+MAX_TOKENS = 10_000_000
+"""Longer than any model reads: a larger count is a slip, and its text would fill the memory."""
+
+Number = TypeVar("Number", int, float)
+
+
+def _check_most(count: Number) -> Number:
+    if count > MAX_TOKENS:
+        raise ValueError(f"must be at most {MAX_TOKENS:,} tokens, longer than any model reads")
+    return count
+
+
+TokenCount = Annotated[PositiveInt, AfterValidator(_check_most)]
+TokenCountOrZero = Annotated[int, Field(ge=0), AfterValidator(_check_most)]
+"""0 leaves it out."""
+Spread = Annotated[PositiveFloat, AfterValidator(_check_most)]
 
 NUMBER, DISTRIBUTION = "a number", "a distribution"
 
@@ -19,8 +36,8 @@ class Distribution(Section):
     kind: Literal["uniform", "normal"]
     low: TokenCount
     high: TokenCount
-    mean: PositiveFloat | None = None
-    stddev: PositiveFloat | None = None
+    mean: Spread | None = None
+    stddev: Spread | None = None
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:

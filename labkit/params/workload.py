@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, JsonValue, Tag
 
-from labkit.params.length import MAX_TOKENS, Length
+from labkit.params.length import Length, TokenCountOrZero
 from labkit.params.section import NotNegative, PositiveFloat, PositiveInt, Section
 
 EXTRACTION_SCHEMA: dict[str, JsonValue] = {
@@ -78,7 +78,7 @@ class SharedPrefixParams(WorkloadFields):
 
     kind: Literal["shared_prefix"]
     num_requests: PositiveInt
-    prefix_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
+    prefix_tokens: TokenCountOrZero
     """Of the system prompt that a group shares; 0 leaves it out."""
     num_groups: PositiveInt = 1
     prompt_tokens: Length

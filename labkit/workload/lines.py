@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from labkit.errors import ParamsError
-from labkit.params import MAX_TOKENS, JsonlParams
+from labkit.params import JsonlParams
+from labkit.params.length import MAX_TOKENS
 from labkit.workload.draw import draw_length, draw_words, seed_rng
 from labkit.workload.request import Request, Traffic
 from labkit.workload.source import (
+    MAX_DEPTH,
     Source,
     is_sendable,
+    is_shallow,
     read_objects,
     read_source,
     refuse,
@@ -114,7 +117,12 @@ def _read_length(line: Mapping[str, Any], source: Source, number: int) -> int | 
 
 def _read_format(line: Mapping[str, Any], source: Source, number: int) -> dict[str, Any] | None:
     found = line.get("response_format")
-    if found is None or (isinstance(found, dict) and isinstance(found.get("type"), str)):
-        return found
+    if found is None:
+        return None
+    if isinstance(found, dict) and isinstance(found.get("type"), str):
+        if is_shallow(found):
+            return found
+        told = f"expected response_format to be nested at most {MAX_DEPTH} deep, found deeper"
+        raise refuse(source, number, told)
     told = f"expected response_format to be an object with a type, found {shorten(found)}"
     raise refuse(source, number, told)

@@ -12,6 +12,10 @@ from typing import Any
 
 from labkit.errors import ParamsError
 
+MAX_DEPTH = 100
+"""Of lists and objects inside each other in what is sent on; Python's own limit is met near 300."""
+MAX_PATH_CHARS = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -24,9 +28,15 @@ class Source:
 
 def check_source(path: str) -> None:
     """Raise ParamsError unless this is a file."""
-    place = Path(path).expanduser()
-    if not place.is_file():
-        found = "a folder" if place.is_dir() else "none"
+    try:
+        place = Path(path).expanduser()
+        is_file, is_folder = place.is_file(), place.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # a name too long, or of no user's home
+        shown = ascii(path if len(path) <= MAX_PATH_CHARS else f"{path[:MAX_PATH_CHARS]}...")
+        told = error.strerror if isinstance(error, OSError) else error
+        raise ParamsError(f"workload.path: expected a file, found {shown}: {told}") from None
+    if not is_file:
+        found = "a folder" if is_folder else "none"
         here = "" if place.is_absolute() else f" in {Path.cwd()}"
         raise ParamsError(f"workload.path: expected a file at {path}{here}, found {found}")
 
@@ -72,6 +82,10 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # Python reads no longer ones: sys.get_int_max_str_digits()
+        raise ValueError("a number of thousands of digits") from None
 
 
 def is_sendable(value: Any) -> bool:
@@ -83,6 +97,21 @@ def is_sendable(value: Any) -> bool:
     return True
 
 
+def is_shallow(value: Any, max_depth: int = MAX_DEPTH) -> bool:
+    """Return whether lists and objects stand inside each other at most `max_depth` times."""
+    layer = [value]
+    for _ in range(max_depth + 1):
+        layer = [
+            one
+            for outer in layer
+            if isinstance(outer, list | dict)
+            for one in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not layer:
+            return True
+    return False
+
+
 def refuse(source: Source, number: int, told: str) -> ParamsError:
     """Return the error for one line of a file."""
     return ParamsError(f"{source.path} line {number}: {told}")
@@ -90,5 +119,8 @@ def refuse(source: Source, number: int, told: str) -> ParamsError:
 
 def shorten(found: Any) -> str:
     """Return a value as JSON of one line, cut where it is long."""
-    text = json.dumps(found)
+    try:
+        text = json.dumps(found)
+    except RecursionError:  # read one call less deep than here
+        return "a value that is nested too deeply"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -5,11 +5,12 @@ character. This module must not know what is written into the prompts.
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.params import MAX_TOKENS
+from labkit.errors import ParamsError
+from labkit.params.length import MAX_TOKENS
 from labkit.workload.source import Source, read_objects, refuse, shorten
 
 COLUMNS = ("Timestamp", "Request tokens", "Response tokens")
@@ -51,11 +52,7 @@ def _read_mooncake(source: Source) -> Iterator[Record]:
 
 def _read_burstgpt(source: Source) -> Iterator[Record]:
     rows = csv.DictReader(io.StringIO(source.text, newline=""), skipinitialspace=True)
-    try:
-        names = _list_names(rows.fieldnames)
-    except csv.Error as error:
-        raise refuse(source, 1, f"expected a line of CSV, found: {error}") from None
-    missing = [name for name in COLUMNS if name not in names]
+    missing = [name for name in COLUMNS if name not in _list_names(rows, source)]
     if missing:
         expected = "expected Mooncake's JSON or BurstGPT's columns"
         raise refuse(source, 1, f"{expected}, found no {', '.join(missing)}")
@@ -73,11 +70,18 @@ def _iterate(rows: "csv.DictReader[str]", source: Source) -> Iterator[dict[str, 
     try:
         yield from rows
     except csv.Error as error:  # a quote that never ends, for one
-        raise refuse(source, rows.line_num, f"expected a line of CSV, found: {error}") from None
+        raise _refuse_row(rows, source, error) from None
 
 
-def _list_names(names: Sequence[str] | None) -> list[str]:
-    return [name.strip() for name in names or ()]
+def _list_names(rows: "csv.DictReader[str]", source: Source) -> list[str]:
+    try:
+        return [name.strip() for name in rows.fieldnames or ()]
+    except csv.Error as error:
+        raise _refuse_row(rows, source, error) from None
+
+
+def _refuse_row(rows: "csv.DictReader[str]", source: Source, error: csv.Error) -> ParamsError:
+    return refuse(source, rows.line_num + 1, f"expected a line of CSV, found: {error}")
 
 
 def _read_number(line: dict[str, Any], name: str, source: Source, number: int) -> float:

@@ -127,6 +127,50 @@ def test_a_mistake_is_told_in_one_line(workload: object, told: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+BILLION = 1_000_000_000
+TOO_LONG = "must be at most 10,000,000 tokens, longer than any model reads, found 1000000000"
+UP_TO = {"kind": "uniform", "low": 1}
+TURNS = LENGTHS | {"kind": "multi_turn", "num_tasks": 1, "num_turns": 2, "turn_tokens": 5}
+MIXED = SYNTHETIC | {"kind": "mixed", "long_share": 0.5, "long_prompt_tokens": 9}
+RECORDED = {"kind": "sharegpt", "path": "a", "num_requests": 1}
+
+
+@pytest.mark.parametrize(
+    ("workload", "place"),
+    [
+        (SYNTHETIC, "prompt_tokens"),
+        (SYNTHETIC, "completion_tokens"),
+        (SYNTHETIC | {"kind": "structured"}, "prompt_tokens"),
+        (MIXED, "long_prompt_tokens"),
+        (PREFIX, "prefix_tokens"),
+        (TURNS, "turn_tokens"),
+        (AGENT, "step_tokens"),
+        (RECORDED, "completion_tokens"),
+        ({"kind": "jsonl", "path": "a"}, "completion_tokens"),
+    ],
+)
+def test_a_length_that_would_fill_the_memory_is_refused(
+    workload: dict[str, object], place: str
+) -> None:
+    make(workload | {place: 10_000_000})
+    with pytest.raises(ParamsError) as caught:
+        make(workload | {place: BILLION})
+    assert str(caught.value) == f"params: workload.{place}: {TOO_LONG}"
+    if place == "prefix_tokens":
+        return
+    make(workload | {place: UP_TO | {"high": 10_000_000}})
+    with pytest.raises(ParamsError) as caught:
+        make(workload | {place: UP_TO | {"high": BILLION}})
+    assert str(caught.value) == f"params: workload.{place}.high: {TOO_LONG}"
+
+
+@pytest.mark.parametrize("part", ["mean", "stddev"])
+def test_a_distribution_that_no_number_holds_is_refused(part: str) -> None:
+    normal = {"kind": "normal", "low": 1, "high": 9, "mean": 5.0, "stddev": 1.0, part: 1e308}
+    with pytest.raises(ParamsError, match=rf"workload\.prompt_tokens\.{part}: must be at most"):
+        make(SYNTHETIC | {"prompt_tokens": normal})
+
+
 def test_a_sweep_moves_what_the_kind_has() -> None:
     plan = make_plan(make(PREFIX, variable="workload.prefix_tokens", values=[0, 32]))
     moved = [point.workload for point in plan]
@@ -141,6 +185,7 @@ def test_a_sweep_moves_what_the_kind_has() -> None:
     [
         ("workload.prompt_token", [1], "did you mean workload.prompt_tokens?"),
         ("workload.prefix_tokens", [1], "belongs to kind shared_prefix, found kind synthetic"),
+        ("workload.prompt_tokens", [8, BILLION], TOO_LONG),
         ("workload.prompt_tokens", [0], "sweep over workload.prompt_tokens: workload.prompt_tok"),
     ],
 )

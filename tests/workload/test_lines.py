@@ -1,12 +1,13 @@
 """Requests of the reader's own, a line each."""
 
+import json
 from pathlib import Path
 
 import pytest
 from workloads import DATA, count_words, make_workload
 
 from labkit.errors import ParamsError
-from labkit.workload import Request, Traffic, generate
+from labkit.workload import Request, Traffic, fingerprint, generate
 
 FILE = DATA / "requests.jsonl"
 GOOD = '{"prompt": "Hi", "max_tokens": 2}'
@@ -95,6 +96,66 @@ def test_a_separator_within_a_text_is_no_end_of_line(tmp_path: Path) -> None:
             "with a type",
             id="format",
         ),
+        pytest.param('{"prompt": "a", "max_tokens": 1e400}', "found Infinity", id="infinite"),
+        pytest.param('{"prompt": "a", "max_tokens": NaN}', "found NaN", id="NaN"),
+        pytest.param('{"prompt": "a", "max_tokens": true}', "found true", id="true"),
+        pytest.param('{"prompt": "a", "max_tokens": -1}', "found -1", id="negative"),
+        pytest.param('{"prompt": "a", "max_tokens": 2.0}', "found 2.0", id="fraction"),
+        pytest.param(
+            '{"prompt": "a", "max_tokens": 10000001}', "a count up to 10,000,000", id="many"
+        ),
+        pytest.param(
+            '{"prompt": "a", "max_tokens": ' + "9" * 4000 + "}", f"found {'9' * 57}...", id="huge"
+        ),
+        pytest.param(
+            '{"prompt": "a", "completion_tokens": "\\ud800"}', 'found "\\ud800"', id="half"
+        ),
+        pytest.param('{"prompt": 3, "max_tokens": 1}', "be a text, found 3", id="number"),
+        pytest.param('{"messages": "ab", "max_tokens": 1}', "list of messages", id="no list"),
+        pytest.param('{"messages": {"role": "user"}}', "list of messages", id="object"),
+        pytest.param(
+            '{"messages": [{"role": ["user"], "content": "a"}]}', "expected a role", id="roles"
+        ),
+        pytest.param(
+            '{"messages": [{"role": "\\ud800", "content": "a"}]}', "expected a role", id="half role"
+        ),
+        pytest.param(
+            '{"messages": [{"role": "user", "content": null}]}', "text as content", id="no content"
+        ),
+        pytest.param('{"prompt": "a\\ud800", "max_tokens": 1}', "half a surr", id="half prompt"),
+        pytest.param(
+            '{"messages": [{"role": "system", "content": "\\udfff"},'
+            ' {"role": "user", "content": "a"}], "max_tokens": 1}',
+            "expected Unicode text",
+            id="half system",
+        ),
+        pytest.param(
+            '{"messages": [{"role": "user", "content": "a"},'
+            ' {"role": "user", "content": "\\udfff"}], "max_tokens": 1}',
+            "expected Unicode text",
+            id="half later",
+        ),
+        pytest.param(
+            '{"prompt": "a", "max_tokens": 1, "response_format": {"type": "x", "\\ud800": 1}}',
+            "expected Unicode text",
+            id="half format",
+        ),
+        pytest.param(
+            '{"prompt": "a", "max_tokens": 1, "response_format": {"type": "x", "y": NaN}}',
+            "found NaN",
+            id="NaN format",
+        ),
+        pytest.param(
+            '{"prompt": "a", "max_tokens": 1, "response_format": {"type": "x", "y": '
+            + "[" * 900
+            + "]" * 900
+            + "}}",
+            "nested at most 100 deep",
+            id="deep format",
+        ),
+        pytest.param(
+            '{"prompt": ' + "[" * 900 + "]" * 900 + ', "max_tokens": 1}', "...", id="deep prompt"
+        ),
     ],
 )
 def test_a_bad_line_is_named_by_its_number(tmp_path: Path, line: str, told: str) -> None:
@@ -104,4 +165,21 @@ def test_a_bad_line_is_named_by_its_number(tmp_path: Path, line: str, told: str)
         read(path)
     assert f"{path} line 3: " in str(caught.value)
     assert told in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < len(str(path)) + 180
+
+
+def test_a_format_as_deep_as_may_be_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    form = '{"type": "x", "y": ' + "[" * 99 + "]" * 99 + "}"
+    line = f'{{"prompt": "a", "max_tokens": 1, "response_format": {form}}}'
+    path.write_text(line, encoding="utf-8")
+    traffic = read(path)
+    assert traffic.requests[0].response_format == json.loads(form)
+    assert len(fingerprint(traffic.requests)) == 64
+
+
+def test_a_line_may_be_as_long_as_it_likes(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"prompt": "{"a " * 200_000}", "max_tokens": 2}}', encoding="utf-8")
+    assert [r.prompt_tokens for r in read(path).requests] == [200_000]

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from workloads import DATA, count_words, make_workload
 
 from labkit.errors import ParamsError
-from labkit.workload import Traffic, generate
+from labkit.workload import Traffic, check_workload, generate
 
 FILE = DATA / "sharegpt.json"
 BROKEN = {
@@ -117,3 +118,113 @@ def test_a_file_that_is_no_json(tmp_path: Path) -> None:
     path.write_text("[{", encoding="utf-8")
     with pytest.raises(ParamsError, match="expected JSON in"):
         draw(path=str(path))
+
+
+ASK, GOOD = {"from": "human", "value": "a b"}, {"from": "gpt", "value": "c"}
+HALF = "\ud800"
+HOSTILE: list[tuple[Any, str]] = [
+    (None, "no conversation"),
+    (3, "no conversation"),
+    ("text", "no conversation"),
+    ([ASK, GOOD], "no conversation"),
+    ({}, "no conversation"),
+    ({"conversations": None}, "no conversation"),
+    ({"conversations": "text"}, "no conversation"),
+    ({"conversations": {"from": "human"}}, "no conversation"),
+    ({"conversations": 3}, "no conversation"),
+    ({"conversations": [None]}, "broken turn"),
+    ({"conversations": [[[[]]]]}, "broken turn"),
+    ({"conversations": [{"from": ["human"], "value": "a"}, GOOD]}, "broken turn"),
+    ({"conversations": [{"from": "human", "value": 10**400}, GOOD]}, "broken turn"),
+    ({"conversations": [{"from": "human"}, GOOD]}, "broken turn"),
+    ({"conversations": [ASK, None]}, "broken turn"),
+    ({"conversations": [ASK, {"from": "gpt", "value": float("nan")}]}, "broken turn"),
+    ({"conversations": [{"from": HALF, "value": "a"}, GOOD]}, "does not begin with the user"),
+    ({"conversations": [{"from": "system", "value": "a"}]}, "does not begin with the user"),
+    ({"conversations": [{"from": "human", "value": "\u2028 \n"}, GOOD]}, "empty prompt"),
+    (
+        {"conversations": [{"from": "human", "value": f"a{HALF}"}, GOOD]},
+        "prompt is no Unicode text",
+    ),
+    (
+        {"conversations": [{"from": "system", "value": HALF}, ASK, GOOD]},
+        "prompt is no Unicode text",
+    ),
+    ({"conversations": [ASK, {"from": "gpt", "value": HALF}]}, "no answer"),
+    ({"conversations": [ASK, {"from": "gpt", "value": f"fine {HALF}"}]}, "no answer"),
+    ({"conversations": [ASK, {"from": HALF, "value": "a"}]}, "no answer"),
+    ({"conversations": [ASK, ASK]}, "no answer"),
+    ({"conversations": [ASK, {"from": "gpt", "value": " "}]}, "no answer"),
+]
+
+
+def count_strictly(text: str) -> int:
+    """Count as an engine does, which must be sent the text and so needs it as UTF-8."""
+    return count_words(text.encode().decode())
+
+
+@pytest.mark.parametrize("form", ["list", "lines"])
+@pytest.mark.parametrize(("record", "reason"), HOSTILE)
+def test_a_record_that_cannot_be_used_is_skipped_with_its_reason(
+    record: Any, reason: str, form: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    records = [record, {"conversations": [ASK, GOOD]}]
+    lines = "\n".join(json.dumps(one) for one in records)
+    if form == "lines" and lines.startswith("["):
+        lines = f"{json.dumps(records[1])}\n{json.dumps(record)}"  # else it would be a list
+    path.write_text(json.dumps(records) if form == "list" else lines, encoding="utf-8")
+    workload = make_workload(kind="sharegpt", path=str(path), num_requests=1)
+    traffics = [generate(workload, seed=seed, salt="p", count=count_strictly) for seed in range(20)]
+    assert {traffic.requests[0].messages[-1][1].split()[-1] for traffic in traffics} == {"b"}
+    # the order is drawn, so that some meet the bad one first and the others never do
+    assert {tuple(traffic.skipped.items()) for traffic in traffics} == {(), ((reason, 1),)}
+    check_workload(workload)
+    two = make_workload(kind="sharegpt", path=str(path), num_requests=2)
+    for refuse in (
+        check_workload,
+        lambda one: generate(one, seed=1, salt="", count=count_strictly),
+    ):
+        with pytest.raises(ParamsError, match=rf"found 1; skipped: 1 {reason}$"):
+            refuse(two)
+
+
+def test_an_answer_that_is_no_text_needs_none_where_the_length_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    record = {"conversations": [ASK, {"from": "gpt", "value": HALF}]}
+    path.write_text(json.dumps([record]), encoding="utf-8")
+    traffic = draw(path=str(path), num_requests=1, completion_tokens=3)
+    assert [(r.messages, r.max_tokens) for r in traffic.requests] == [((("user", "a b"),), 3)]
+
+
+def test_an_answer_of_no_tokens_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(json.dumps([{"conversations": [ASK, GOOD]}]), encoding="utf-8")
+    workload = make_workload(kind="sharegpt", path=str(path), num_requests=1)
+    with pytest.raises(ParamsError, match="skipped: 1 no answer"):
+        generate(workload, seed=1, salt="", count=lambda text: 0 if text == "c" else 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("[" * 100_000, "found: it is nested too deeply", id="deep"),
+        pytest.param("[" + "9" * 5000 + "]", "found: a number of thousands of digits", id="digits"),
+        pytest.param("[{}] more", "found: Extra data", id="more"),
+        pytest.param("[]", "found 0; skipped: none", id="none"),
+        pytest.param("{}", "found 0; skipped: 1 no conversation", id="object"),
+        pytest.param("null", "found 0; skipped: 1 no conversation", id="null"),
+        pytest.param('{"a":' * 100_000, "skipped: 1 no conversation", id="deep line"),
+        pytest.param(f'{{"a": {"9" * 5000}}}\n3', "skipped: 2 no conversation", id="lines"),
+    ],
+)
+def test_a_file_of_nothing_usable_is_refused_in_one_line(
+    text: str, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(text, encoding="utf-8")
+    for refuse in (check_workload, lambda one: generate(one, seed=1, salt="", count=count_words)):
+        with pytest.raises(ParamsError) as caught:
+            refuse(make_workload(kind="sharegpt", path=str(path), num_requests=1))
+        assert told in str(caught.value)
+        assert str(caught.value).isprintable()

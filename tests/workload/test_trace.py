@@ -8,6 +8,7 @@ from workloads import DATA, count_words, make_workload
 from labkit.errors import ParamsError
 from labkit.workload import Traffic, generate
 
+HEAD = "Timestamp,Request tokens,Response tokens\n"
 MOONCAKE, BURSTGPT = DATA / "mooncake.jsonl", DATA / "burstgpt.csv"
 
 
@@ -123,6 +124,34 @@ def test_what_the_blocks_do_not_cover_is_each_requests_own(tmp_path: Path) -> No
         ('{"timestamp": 1, "input_length": 1, "output_length": 1, "hash_ids": ["a"]}', "hash_ids"),
         ('{"timestamp": 1, "input', "line 1: expected JSON"),
         ("\n \n", "found an empty file"),
+        ('{"timestamp": 1e400, "input_length": 1, "output_length": 1}', "found Infinity"),
+        (f'{{"timestamp": {"9" * 400}, "input_length": 1}}', f"up, found {'9' * 57}..."),
+        (f'{{"timestamp": {"9" * 5000}}}', "line 1: expected JSON, found: a number of thousands"),
+        ('{"timestamp": {}, "input_length": 1, "output_length": 1}', "found {}"),
+        ('{"timestamp": [1], "input_length": 1, "output_length": 1}', "found [1]"),
+        ('{"timestamp": "\\ud800", "input_length": 1}', 'found "\\ud800"'),
+        ('{"timestamp": 1, "input_length": -2, "output_length": 1}', "from 0 up, found -2"),
+        ('{"timestamp": 1, "input_length": 10000001, "output_length": 1}', "at most 10,000,000"),
+        ('{"timestamp": 1, "input_length": 1, "output_length": 1e300}', "at most 10,000,000"),
+        ('{"timestamp": 1, "input_length": 1, "output_length": NaN}', "output_length to be a"),
+        ('{"timestamp": 1, "input_length": 1, "output_length": 1, "hash_ids": 3}', "hash_ids"),
+        ('{"timestamp": 1, "input_length": 1, "output_length": 1, "hash_ids": {}}', "hash_ids"),
+        ('{"timestamp": 1, "hash_ids": ' + "[" * 900 + "]" * 900 + "}", "found [[["),
+        ('{"a":' * 100_000, "line 1: expected JSON, found: it is nested too deeply"),
+        ("{}\n[1]", "line 1: expected timestamp to be a number from 0 up, found null"),
+        ("[1]", "expected Mooncake's JSON or BurstGPT's columns"),
+        ("null", "expected Mooncake's JSON or BurstGPT's columns"),
+        ("[" * 100_000, "expected Mooncake's JSON or BurstGPT's columns"),
+        (f"{HEAD}nan,2,3\n", 'line 2: expected Timestamp to be a number from 0 up, found "nan"'),
+        (f"{HEAD}inf,2,3\n", 'found "inf"'),
+        (f"{HEAD}-1,2,3\n", 'from 0 up, found "-1"'),
+        (f"{HEAD}1e400,2,3\n", 'found "1e400"'),
+        (f"{HEAD}1,{'9' * 5000},3\n", f'from 0 up, found "{"9" * 56}...'),
+        (f"{HEAD}1,2\0,3\n", 'found "2\\u0000"'),
+        (f'{HEAD}1,2,3\n"1,2,3\n4,5,6\n', 'Timestamp to be a number from 0 up, found "1,2,3'),
+        (f"{HEAD}1,2,3\n{'1' * 200_000},2,3\n", "line 3: expected a line of CSV, found: field"),
+        ('"' + "x" * 200_000, "line 1: expected a line of CSV, found: field larger"),
+        (HEAD, "expected some usable records in"),
     ],
 )
 def test_a_damaged_trace_is_refused(tmp_path: Path, text: str, told: str) -> None:
@@ -131,3 +160,13 @@ def test_a_damaged_trace_is_refused(tmp_path: Path, text: str, told: str) -> Non
     with pytest.raises(ParamsError) as caught:
         replay(path)
     assert told in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < len(str(path)) + 200
+
+
+def test_a_record_that_asked_for_nothing_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{HEAD}1,0,3\n2,3,0\n3,4,5\n", encoding="utf-8")
+    traffic = replay(path)
+    assert [r.prompt_tokens for r in traffic.requests] == [4]
+    assert traffic.skipped == {"empty prompt": 1, "failed, no response tokens": 1}
