@@ -47,7 +47,6 @@ class Answer:
 
     def take(self, event: Event) -> None:
         """Read one event; what is wrong with it is kept in `fault`, never raised."""
-        quoted = event.data[:QUOTE_CHARS]
         if event.data.strip() == "[DONE]":
             self.done = True
             return

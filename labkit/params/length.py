@@ -4,11 +4,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-from labkit.params.section import PositiveFloat, Section
-
-MAX_TOKENS = 10_000_000
-"""Longer than any model reads: a larger count is a slip, and would fill the memory with words."""
-TokenCount = Annotated[int, Field(ge=1, le=MAX_TOKENS)]
+from labkit.params.section import PositiveFloat, PositiveInt, Section
 
 MAX_TOKENS = 10_000_000
 """Longer than any model reads: a larger count is a slip, and its text would fill the memory."""
