@@ -18,7 +18,8 @@ from labkit.errors import EngineError, ParamsError
 from labkit.params import EngineParams
 
 HOLD = """
-import sys, threading
+import signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 from pathlib import Path
 from labkit.engines import open_engine
 from labkit.params import EngineParams
