@@ -23,11 +23,19 @@ def phases(ok: Sequence[Row], requests: Sequence[Row], row: Mapping[str, Any], r
     """
     told = row.get("engine_prefill_time_s")
     mean_prefill_s = told["mean"] if told else None
-    gaps = find_gaps(requests, prefill_s=mean_prefill_s)
+    gaps = find_gaps(requests, prefill_s=mean_prefill_s, most_running=_count_places(row))
     found: Row = {"phases": _split(ok, row)}
     if found["phases"] is None:
         reasons["phases"] = reasons.get("ttft_s") or "no request succeeded"
     return found | prefill_stalls(gaps, requests, reasons) | step_time(gaps, reasons)
+
+
+def _count_places(row: Mapping[str, Any]) -> float | None:
+    """Return how many requests the engine was seen to work on, no more than its max_num_seqs."""
+    running = (row.get("num_requests_running") or {}).get("max")
+    places = (row.get("effective") or {}).get("max_num_seqs")
+    # a scrape may count one that ends and the one that takes its place
+    return running if running is None or places is None else min(running, places)
 
 
 def _split(ok: Sequence[Row], row: Mapping[str, Any]) -> Row | None:
