@@ -27,7 +27,7 @@ def phases(ok: Sequence[Row], requests: Sequence[Row], row: Mapping[str, Any], r
     found: Row = {"phases": _split(ok, row)}
     if found["phases"] is None:
         reasons["phases"] = reasons.get("ttft_s") or "no request succeeded"
-    return found | prefill_stalls(gaps, requests, reasons) | step_time(gaps, reasons)
+    return found | prefill_stalls(gaps, requests, reasons) | step_time(gaps, ok, reasons)
 
 
 def _count_places(row: Mapping[str, Any]) -> float | None:

@@ -18,6 +18,8 @@ from labkit.analysis.gaps import Gaps
 from labkit.analysis.row import is_usable
 from labkit.analysis.statistics import t_quantile
 
+MAX_TOKENS_A_CHUNK = 1.05
+"""Above it a gap between chunks is no step: several tokens came together."""
 MIN_GAPS = 20
 """Fewer gaps at a number of streams tell nothing about it."""
 NO_RISE = 1e-6
@@ -117,8 +119,23 @@ def fit_bins(bins: Sequence[Bin]) -> tuple[StepTime | None, str]:
     ), ""
 
 
-def step_time(gaps: Gaps, reasons: Row) -> Row:
+def find_doubt(ok: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return why gaps between chunks are not steps in the ok requests of a point, or None."""
+    if any(one.get("tokens_source") == "chunks" for one in ok):
+        return "tokens were counted as chunks, so a chunk may hold several"
+    chunks = sum(len(one.get("chunk_at_s") or ()) for one in ok)
+    tokens = sum(one.get("completion_tokens") or 0 for one in ok)
+    if tokens > MAX_TOKENS_A_CHUNK * chunks:
+        each = words.number(tokens / chunks) if chunks else "several"
+        return f"a chunk holds {each} tokens on average, so a gap between chunks is no step"
+    return None
+
+
+def step_time(gaps: Gaps, ok: Sequence[Mapping[str, Any]], reasons: Row) -> Row:
     """Return {"step_time": bins and the fit of one point}; what is None has its reason added."""
+    if (doubt := find_doubt(ok)) is not None:
+        reasons["step_time"] = doubt
+        return {"step_time": None}
     bins = bin_gaps(gaps)
     if not bins:
         reasons["step_time"] = f"no number of running streams has {MIN_GAPS} gaps without a prefill"

@@ -31,7 +31,7 @@ def test_an_engine_that_was_made_up_is_found_again() -> None:
     for number, at_s in ((1, 0.0), (2, 100.0), (4, 200.0), (8, 300.0)):
         requests += run(number, 60, 0.010, 0.002, at_s)
     reasons: dict[str, Any] = {}
-    told = step_time(find_gaps(requests), reasons)["step_time"]
+    told = step_time(find_gaps(requests), [], reasons)["step_time"]
     assert [(one["num_running"], one["n"]) for one in told["bins"]] == [
         (1, 60), (2, 120), (4, 240), (8, 480),
     ]  # fmt: skip
@@ -129,5 +129,19 @@ def test_the_machine_is_named(a_s: float, b_s: float, title: str) -> None:
 
 def test_no_clean_gap_has_a_reason() -> None:
     reasons: dict[str, Any] = {}
-    assert step_time(find_gaps([]), reasons) == {"step_time": None}
+    assert step_time(find_gaps([]), [], reasons) == {"step_time": None}
     assert "20 gaps" in reasons["step_time"]
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"completion_tokens": 122}, "a chunk holds 2 tokens on average"),
+        ({"tokens_source": "chunks", "completion_tokens": 61}, "tokens were counted as chunks"),
+    ],
+)
+def test_several_tokens_a_chunk_are_no_steps(told: dict[str, Any], why: str) -> None:
+    requests = [{**one, **told} for one in run(2, 60, 0.01, 0.002)]
+    reasons: dict[str, Any] = {}
+    assert step_time(find_gaps(requests), requests, reasons) == {"step_time": None}
+    assert why in reasons["step_time"]
