@@ -3,6 +3,7 @@
 It must not know where a file lies, nor judge whether a value is plausible.
 """
 
+import functools
 from array import array
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from labkit.errors import RecordsError
 Kinds = Mapping[str, tuple[type, ...]]
 
 NOTHING = type(None)
+NUMBERS = frozenset((int, float, NOTHING))
+"""What JSON reads as a number or null; bool is another type than int."""
 MANIFEST: Kinds = {"status": (str,), "plan": (list,)}
 MANIFEST_WHOLE: Kinds = {
     **MANIFEST,
@@ -55,17 +58,8 @@ def check_row(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
     is an array of them.
     """
     for name, value in row.items():
-        if name == "chunk_at_s":
-            good, expected = value is None or _is_packable(value), "a list of numbers"
-        elif name == "chunk_tokens":
-            good, expected = value is None or isinstance(value, array | list), "a list"
-        elif name.endswith(("_s", "_tokens")):
-            good, expected = _is_number(value), "a number or null"
-        elif name in ("status", "source"):
-            good, expected = isinstance(value, str), "text"
-        else:
-            continue
-        if not good:
+        expected = _name_expected(name)
+        if expected is not None and not _TESTS[expected](value):
             raise RecordsError(
                 f"expected {name} to be {expected} in {path} line {line}, found "
                 f"{str(value)[:60]!r}; the line is damaged, take it out"
@@ -73,7 +67,21 @@ def check_row(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
     return row
 
 
+@functools.lru_cache(maxsize=1024)
+def _name_expected(name: str) -> str | None:
+    """Return which of _TESTS a field must pass, None for a field that may be anything."""
+    if name == "chunk_at_s":
+        return "a list of numbers"
+    if name == "chunk_tokens":
+        return "a list"
+    if name.endswith(("_s", "_tokens")):
+        return "a number or null"
+    return "text" if name in ("status", "source") else None
+
+
 def _is_packable(value: Any) -> bool:
+    if value is None:
+        return True
     if not isinstance(value, list):
         return isinstance(value, array)
     try:
@@ -84,7 +92,23 @@ def _is_packable(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return type(value) in NUMBERS
+
+
+def _is_list(value: Any) -> bool:
+    return value is None or isinstance(value, array | list)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_TESTS = {
+    "a list of numbers": _is_packable,
+    "a list": _is_list,
+    "a number or null": _is_number,
+    "text": _is_text,
+}
 
 
 def _check_fields(document: Mapping[str, Any], kinds: Kinds, path: Path) -> None:

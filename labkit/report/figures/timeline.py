@@ -171,4 +171,4 @@ def word(records: PointRecords, row: dict[str, Any]) -> tuple[str, str]:
     verdict = f" ({row['validity']})" if row.get("validity") else ""
     title = f"{name} {value}{verdict}: {'; '.join(parts)}"
     errors = sum(request.get("status") != "ok" for request in records.requests)
-    return title, f"Four panels over time; {errors} requests ended in an error"
+    return title, f"Panels on one time axis; {errors} requests ended in an error"
