@@ -7,10 +7,14 @@ It must not know how an engine was asked.
 from collections.abc import Mapping
 from typing import Any
 
-from labkit.analysis.kv_size import KvSize, size_kv
+from labkit.analysis.kv_size import KvSize, find_set, size_kv
 
 Row = dict[str, Any]
 PER_SLOT = "llama.cpp reserves engine.max_model_len for every slot, so paging saves nothing"
+WINDOWED = (
+    "layers with a sliding window keep no more than the window, so tokens don't make bytes; "
+    "only the engine could tell them"
+)
 MAX_DISAGREEMENT = 0.05
 """Capacities in bytes, the engine's and the model's, that lie further apart are told."""
 
@@ -35,10 +39,13 @@ def kv_memory(point: Mapping[str, Any], row: Mapping[str, Any], reasons: Row) ->
         reasons["kv_memory"] = reasons.get("kv_cache_capacity_tokens") or "no capacity was told"
         return {"kv_cache_bytes_per_token": each, "kv_memory": None}
     told = row.get("kv_cache_capacity_bytes")
-    reckoned = None if size is None else size.bytes_per_token * tokens
+    reckoned = None if size is None or size.window_tokens else size.bytes_per_token * tokens
+    if size is not None and size.window_tokens:
+        why = WINDOWED
     capacity = told if told is not None else reckoned
     usage, running = row.get("kv_cache_usage"), row.get("num_requests_running")
-    reserved = _reserve(size, row, running, kind)
+    per_slot = kind == "llamacpp" and find_set(point.get("command") or [], "kv_unified") != "true"
+    reserved = None if per_slot else _reserve(size, row, running)
     used = None if usage is None or capacity is None else usage["max"] * capacity
     fitting = _count_fitting(row, tokens)
     return {
@@ -54,17 +61,17 @@ def kv_memory(point: Mapping[str, Any], row: Mapping[str, Any], reasons: Row) ->
             "saved_share": 1 - used / reserved if used is not None and reserved else None,
             "fitting_requests": fitting,
             "limit": _find_limit(row, fitting),
-            "reason": PER_SLOT if kind == "llamacpp" else why or None,
+            "reason": PER_SLOT if per_slot else why or None,
         },
     }
 
 
 def _reserve(
-    size: KvSize | None, row: Mapping[str, Any], running: Mapping[str, Any] | None, kind: str
+    size: KvSize | None, row: Mapping[str, Any], running: Mapping[str, Any] | None
 ) -> float | None:
     """Return what the most requests at once would take with max_model_len reserved for each."""
     length = _find_setting(row, "max_model_len")
-    if size is None or length is None or running is None or kind == "llamacpp":
+    if size is None or length is None or running is None:
         return None
     return float(running["max"]) * size.sequence_bytes(length)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 BYTES = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0, "half": 2.0, "fp8": 1.0, "fp8_e4m3": 1.0,
-         "fp8_e5m2": 1.0, "int8": 1.0,
+         "fp8_e5m2": 1.0, "fp8_inc": 1.0, "int8": 1.0,
          "f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
          "q4_1": 20 / 32, "q4_0": 18 / 32}  # fmt: skip
 """A number of the KV cache: torch's names, vLLM's and SGLang's, and ggml's with block scales."""
@@ -77,8 +77,9 @@ def _find_heads(config: Mapping[str, Any], layers: int) -> tuple[list[int] | Non
     keys = queries if keys is None else keys
     heads = list(keys) if isinstance(keys, list) else None if keys is None else [keys] * layers
     size = config.get("head_dim")
-    if size is None and isinstance(queries, int) and isinstance(config.get("hidden_size"), int):
-        size = config["hidden_size"] // queries
+    hidden = config.get("hidden_size")
+    if size is None and isinstance(hidden, int) and isinstance(queries, int) and queries > 0:
+        size = hidden // queries
     return (heads if heads is None or len(heads) == layers else None), size
 
 
@@ -94,7 +95,7 @@ def _find_windowed(config: Mapping[str, Any], layers: int) -> list[bool]:
 def _find_types(config: Mapping[str, Any], command: Sequence[str], kind: str) -> tuple[str, str]:
     """Return the types of keys and values, by the names of BYTES."""
     if kind == "llamacpp":
-        told = [_find_set(command, f"cache_type_{letter}") or "1" for letter in "kv"]
+        told = [find_set(command, f"cache_type_{letter}") or "1" for letter in "kv"]
         key, value = (GGML.get(one, one.lower()) for one in told)
         return key, value
     asked = _find_flag(command, "kv-cache-dtype")
@@ -113,7 +114,7 @@ def _find_flag(command: Sequence[str], name: str) -> str | None:
     return None
 
 
-def _find_set(command: Sequence[str], name: str) -> str | None:
+def find_set(command: Sequence[str], name: str) -> str | None:
     """Return the value of llama.cpp's `--set NAME=JSON`."""
     found = [re.fullmatch(rf'{name}="?([\w.]+)"?', word) for word in command]
     return next((match[1] for match in reversed(found) if match), None)

@@ -61,6 +61,26 @@ def test_slots_that_are_reserved_save_nothing() -> None:
     assert told["capacity_bytes"] == 800_000
 
 
+def test_one_pool_of_llamacpp_is_no_reservation() -> None:
+    settings = {"kind": "llamacpp", "max_num_seqs": 8, "max_model_len": 2000}
+    command = ["--set", "kv_unified=true"]
+    told = measure(engine=settings, effective=settings, command=command)["kv_memory"]
+    assert told["reserved_bytes"] == 8 * 2000 * 400
+    assert told["saved_share"] == pytest.approx(1 - 400_000 / 6_400_000)
+    assert told["reason"] is None
+
+
+def test_tokens_make_no_bytes_where_layers_have_a_window() -> None:
+    windowed = {**CONFIG, "sliding_window": 100}
+    told = measure(model_config=windowed)["kv_memory"]
+    assert told["capacity_bytes"] is None
+    assert told["used_bytes_max"] is None
+    assert "sliding window" in told["reason"]
+    told = measure(model_config=windowed, told=300_000)["kv_memory"]
+    assert told["capacity_bytes"] == 300_000
+    assert told["disagrees"] is False
+
+
 def test_without_a_configuration_tokens_stay_and_bytes_have_a_reason() -> None:
     row = measure(model_config=None, model_config_reason="the model of an endpoint is elsewhere")
     assert row["kv_cache_bytes_per_token"] is None

@@ -52,7 +52,8 @@ def test_the_engine_may_be_told_another_type(command: tuple[str, ...], share: fl
     [
         ((), 23_040),  # f16 unless told
         (("--set", "cache_type_k=8", "--set", "cache_type_v=8"), 23_040 * 34 / 64),
-        (("--set", "cache_type_k=8"), 23_040 * (0.5 + 34 / 128)),
+        # llama.cpp's log of 2,048 cells: K (q8_0) 11.95 MiB, V (f16) 22.50 MiB
+        (("--set", "cache_type_k=8"), (11.953125 + 22.5) * 2**20 / 2048),
         (("--set", 'cache_type_v="q4_0"'), 23_040 * (0.5 + 18 / 128)),
     ],
 )
@@ -90,6 +91,7 @@ def test_heads_may_differ_from_layer_to_layer() -> None:
         ({}, "no number of layers"),
         ({"num_hidden_layers": 2, "dtype": "float16"}, "no KV heads"),
         ({**LLAMA_8B, "dtype": "int3"}, "int3, whose size is not known"),
+        ({**LLAMA_8B, "num_attention_heads": 0}, "no head size"),
         ({**LLAMA_8B, "num_key_value_heads": [1]}, "no KV heads"),
     ],
 )
