@@ -179,3 +179,15 @@ def test_panels_lie_apart_on_one_axis(records, rows, gpu):
     assert domains[0][1] == 1
     assert domains[-1][0] == pytest.approx(0, abs=1e-4)
     assert {trace.xaxis for trace in figure.data} <= {None, "x"}
+
+
+def test_ten_times_the_requests_make_no_larger_a_figure(records, rows):
+    """What a browser must draw is bounded, whatever the load was."""
+    sizes = []
+    for count in (2_000, 18_000):
+        records.requests.extend(
+            {**records.requests[0], "sent_at_s": 101 + i / 10_000, "first_token_at_s": 103.0}
+            for i in range(count)
+        )
+        sizes.append(len(plot_timeline(records, rows[2]).to_json()))
+    assert sizes[1] < 1.1 * sizes[0] < 100_000
