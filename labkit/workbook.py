@@ -175,6 +175,7 @@ def write_summary(run: RunFolder) -> dict[str, Any]:
             for one in params.sweep
         ],
         "slo": params.slo.model_dump(mode="json"),
+        "cost": params.cost.model_dump(mode="json"),
         "load": params.load.model_dump(mode="json"),
         "workload": params.workload.model_dump(mode="json"),
         "engine": params.engine.model_dump(mode="json", exclude=HIDDEN),

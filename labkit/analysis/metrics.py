@@ -55,6 +55,12 @@ client_ttft_overhead_s  mean ttft_s - mean engine_ttft_s: what lies between the 
 stepped_down    settings that ran lower than asked, as the engine ran out of memory. The point is
                 SUSPECT, and INVALID where the swept setting itself was lowered.
 error_kind      what ended a point, as its engine's log tells it.
+gpu_energy_j    joules of all sampled GPUs over the load: the growth of the driver's counter, else the
+                integral of the sampled power. None where samples are missing or more than 3 periods
+                apart. What failed requests and idle moments took is in it.
+energy_per_output_token_j, energy_per_good_token_j      gpu_energy_j / completion tokens of ok
+                requests, and of those that meet the SLO (without one: of all ok requests).
+price_per_million_good_tokens   cost.price_per_hour * duration_s / 3600 / good tokens * 1e6.
 num_preemptions times the engine pushed a running request back, over the load.
 prefix_cache_hit_rate   prompt tokens served from cache / prompt tokens looked up, over the load.
 gpu_*, host_*, engine_memory_bytes, client_memory_bytes     samples of NVML and the operating
@@ -80,6 +86,7 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.analysis.ceiling import ceiling
+from labkit.analysis.energy import energy, per_token
 from labkit.analysis.errors import find_examples
 from labkit.analysis.gauges import Window, hit_rate, sampled
 from labkit.analysis.inside import time_inside
@@ -87,6 +94,7 @@ from labkit.analysis.interference import interference
 from labkit.analysis.latencies import latencies, measure, pool_gaps
 from labkit.analysis.notes import take_notes
 from labkit.analysis.rates import lengths, rates, span_of
+from labkit.analysis.sampling import sampling
 from labkit.analysis.schedule import is_scheduled, schedule
 from labkit.analysis.series import finite
 from labkit.analysis.steady import find_drift, find_window, steady_throughput
@@ -119,11 +127,12 @@ def summarize_point(
     slo: Mapping[str, float | None] | None = None,
     *,
     cores: float | None = None,
+    cost: Mapping[str, Any] | None = None,
 ) -> Row:
     """Return one row of summary.json["points"]; each None has its reason in row["null_reasons"].
 
     `slo` maps ttft_s, tpot_s and e2e_latency_s to a limit in s or None; `cores` are those of the
-    host. Raises nothing for a point that failed: its row says so.
+    host, `cost` the params' section. Raises nothing for a point that failed: its row says so.
     """
     point, requests = records.point, records.requests
     ok = [request for request in requests if request.get("status") == "ok"]
@@ -143,6 +152,11 @@ def summarize_point(
     row.update(gauges)
     reasons.update(missing)
     row.update(time_inside(point, records.samples, row["ttft_s"], window, reasons))
+    row.update(energy(point, records.samples, window, reasons))
+    row.update(
+        per_token(row["gpu_energy_j"], ok, measured, row, cost or {}, reasons, scheduled=scheduled)
+    )
+    row.update(sampling(point, records.samples, window, reasons))
     row.update(interference(row, cores, reasons))
     row["prefix_cache_hit_rate"], source = hit_rate(records.samples, ok, window)
     row["prefix_cache_hit_rate_source"] = None if row["prefix_cache_hit_rate"] is None else source

@@ -38,11 +38,12 @@ def summarize(
     slo: Mapping[str, float | None] | None = None,
 ) -> dict[str, Any]:
     """Return summary.json as a dict: `run` as given and one row a point, in the order given."""
+    take = partial(summarize_point, slo=slo, cores=count_cores(run), cost=run.get("cost"))
     return {
         "schema": SCHEMA,
         "run": dict(run),
         # map, unlike a loop, lets go of one point before it takes the next
-        "points": list(map(partial(summarize_point, slo=slo, cores=count_cores(run)), points)),
+        "points": list(map(take, points)),
     }
 
 
