@@ -55,12 +55,17 @@ client_ttft_overhead_s  mean ttft_s - mean engine_ttft_s: what lies between the 
 stepped_down    settings that ran lower than asked, as the engine ran out of memory. The point is
                 SUSPECT, and INVALID where the swept setting itself was lowered.
 error_kind      what ended a point, as its engine's log tells it.
-gpu_energy_j    joules of all sampled GPUs over the load: the growth of the driver's counter, else the
-                integral of the sampled power. None where samples are missing or more than 3 periods
-                apart. What failed requests and idle moments took is in it.
+gpu_energy_j    joules of all sampled GPUs over the load: the growth of the driver's counter, else
+                the integral of the sampled power. None where samples are missing or more than 3
+                periods apart. What failed requests and idle moments took is in it.
 energy_per_output_token_j, energy_per_good_token_j      gpu_energy_j / completion tokens of ok
                 requests, and of those that meet the SLO (without one: of all ok requests).
 price_per_million_good_tokens   cost.price_per_hour * duration_s / 3600 / good tokens * 1e6.
+gpu_state       throttle_reasons: share of samples in which NVML named a limit on the clocks;
+                ecc_errors: uncorrected memory errors that came; foreign_processes: others than the
+                engine's on the GPU, SUSPECT above 1 GiB, None where they can't be told apart.
+sampling_*      per source: how far samples were off their period (jitter), gaps of over 3 periods,
+                and cores: CPU time of its thread / the time it sampled, warm-up included.
 num_preemptions times the engine pushed a running request back, over the load.
 prefix_cache_hit_rate   prompt tokens served from cache / prompt tokens looked up, over the load.
 gpu_*, host_*, engine_memory_bytes, client_memory_bytes     samples of NVML and the operating
@@ -89,6 +94,7 @@ from labkit.analysis.ceiling import ceiling
 from labkit.analysis.energy import energy, per_token
 from labkit.analysis.errors import find_examples
 from labkit.analysis.gauges import Window, hit_rate, sampled
+from labkit.analysis.gpu_state import gpu_state
 from labkit.analysis.inside import time_inside
 from labkit.analysis.interference import interference
 from labkit.analysis.latencies import latencies, measure, pool_gaps
@@ -156,6 +162,7 @@ def summarize_point(
     row.update(
         per_token(row["gpu_energy_j"], ok, measured, row, cost or {}, reasons, scheduled=scheduled)
     )
+    row.update(gpu_state(point, records.samples, window, reasons))
     row.update(sampling(point, records.samples, window, reasons))
     row.update(interference(row, cores, reasons))
     row["prefix_cache_hit_rate"], source = hit_rate(records.samples, ok, window)

@@ -6,6 +6,7 @@ import pytest
 from analysis.facts import records, request
 
 from labkit.analysis.metrics import summarize_point
+from labkit.analysis.sampling import doubt_sampling
 
 
 def gpu(at_s: float, **fields: Any) -> dict[str, Any]:
@@ -91,3 +92,12 @@ def test_the_schedule_and_cost_of_sampling() -> None:
     assert few["sampling"]["gpu"]["gaps"] == 1  # 10.5 to the end of the load at 14 s
     assert few["sampling"]["gpu"]["gap_share"] == pytest.approx(3.5 / 4)
     assert "the gpu was not sampled for 88% of the load" in few["validity_reasons"]
+
+
+@pytest.mark.parametrize(
+    ("cores", "told"), [(0.11, ["sampling itself took 0.22 cores"]), (0.1, [])]
+)
+def test_sampling_that_takes_too_much_is_doubted(cores: float, told: list[str]) -> None:
+    one = {"cores": cores, "gap_share": 0.0}
+    found = doubt_sampling({"sampling": {"engine": one, "host": one}})
+    assert [text.partition(",")[0] for text in found] == told
