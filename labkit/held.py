@@ -4,7 +4,9 @@ It must not know points, traffic or records.
 """
 
 import contextlib
+import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -49,9 +51,10 @@ class Held:
             facts["cache_reset"] = self._running.engine.reset_cache()
             return self._running
         self.drop()
-        before = None if params.kind == "endpoint" else read_used()
+        environment = {**os.environ, **params.env}
+        before = None if params.kind == "endpoint" else read_used(environment=environment)
         facts["started_at_s"] = time.monotonic()
-        self._stack.callback(lambda: _expect_released(before))
+        self._stack.callback(lambda: _expect_released(before, environment))
         engine = self._stack.enter_context(open_engine(params, folder=folder))
         facts["ready_at_s"] = time.monotonic()
         self._running = Running(params, engine, folder / "engine.log")
@@ -63,8 +66,8 @@ class Held:
         self._stack.close()
 
 
-def _expect_released(before: dict[int, int] | None) -> None:
-    if held := wait_released(before):
+def _expect_released(before: dict[int, int] | None, environment: Mapping[str, str]) -> None:
+    if held := wait_released(before, environment=environment):
         told = ", ".join(f"GPU {index}: {used / 2**20:.0f} MiB" for index, used in held.items())
         raise EngineError(
             f"expected the engine's GPU memory to be back after its stop, found still in use "

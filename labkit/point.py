@@ -3,6 +3,7 @@
 It must not launch engines, nor know that there are other points or how a latency is derived.
 """
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -17,6 +18,7 @@ from labkit.engines.model_config import read_model_config
 from labkit.params import EngineParams, Params
 from labkit.plan import Point
 from labkit.records import SCHEMA
+from labkit.telemetry.gpu import open_gpus
 from labkit.telemetry.sampler import Sampler, open_sources
 from labkit.workload import fingerprint, generate, imitate
 
@@ -90,15 +92,27 @@ def measure_point(
         api_key_env=point.engine.key_source,
         out=folder / "requests.jsonl",
     )
-    sources, gpu_reason = open_sources(engine.sample, engine.pids, client.pids)
-    facts["gpu"] = {"available": gpu_reason is None, "reason": gpu_reason}
-    with Sampler(folder / "samples.jsonl", params.sampling.period_s, sources):
-        result = client.fire(
-            order,
-            on_progress=lambda progress: emit({"event": "requests", **asdict(progress)}),
-            on_warmup=lambda progress: emit({"event": "warmup", **asdict(progress)}),
-            check=engine.check,
-        )
+    own_pids = None if point.engine.kind == "endpoint" else engine.pids
+    environment = {**os.environ, **point.engine.env}
+    gpus, reason = open_gpus(None, environment, params.sampling.gpus, own_pids)
+    facts["gpu"] = {
+        "available": gpus is not None,
+        "reason": reason,
+        "devices": [] if gpus is None else gpus.describe()["devices"],
+        "untold": {} if gpus is None else gpus.untold(),
+    }
+    sources = open_sources(engine.sample, engine.pids, client.pids, gpus)
+    sampler = Sampler(folder / "samples.jsonl", params.sampling.period_s, sources)
+    try:
+        with sampler:
+            result = client.fire(
+                order,
+                on_progress=lambda progress: emit({"event": "requests", **asdict(progress)}),
+                on_warmup=lambda progress: emit({"event": "warmup", **asdict(progress)}),
+                check=engine.check,
+            )
+    finally:
+        facts["sampling"] = sampler.cost()
     facts |= {
         "load_started_at_s": result.started_at_s,
         "load_ended_at_s": result.ended_at_s,
@@ -144,4 +158,5 @@ def describe_point(point: Point) -> dict[str, Any]:
         "traffic": None,
         "client": None,
         "cache_reset": None,
+        "sampling": None,
     }

@@ -15,7 +15,7 @@ from labkit.params import EngineParams, Params
 from labkit.params.length import Distribution, Length
 from labkit.plan import Point, make_plan
 from labkit.records import SCHEMA, RunFolder, create_folder, replace_json, replace_text
-from labkit.telemetry.gpu import describe_gpus
+from labkit.telemetry.gpu import check_gpus, describe_gpus
 from labkit.workload import check_workload
 
 MIN_FREE_BYTES = 200 * 1024**2
@@ -27,7 +27,8 @@ def check_request(params: Params, reports: Path, *, dry_run: bool = False) -> li
     For a dry run an engine need not be installed; `list_unchecked` tells what that leaves open.
 
     Raises ParamsError for a wrong plan, lengths that the engine may not hold, a missing model or
-    engine, a taken port, no place for the reports, or a disk with less than 200 MiB left.
+    engine, a GPU to sample that isn't there, a taken port, no place for the reports, or a disk
+    with less than 200 MiB left.
     """
     plan = make_plan(params)
     engines: list[EngineParams] = []
@@ -37,6 +38,8 @@ def check_request(params: Params, reports: Path, *, dry_run: bool = False) -> li
         if point.engine not in engines:
             engines.append(point.engine)
     check_engines(engines, dry_run=dry_run)
+    if not dry_run:
+        check_gpus(params.sampling.gpus)
     above = (reports.absolute(), *reports.absolute().parents)
     place = next(path for path in above if path.exists())
     if not place.is_dir():

@@ -27,7 +27,7 @@ from labkit.params import Params, load_params, name_nearest
 from labkit.plan import make_plan
 from labkit.progress import Teller, show_in_place
 from labkit.records import RunFolder, replace_json, replace_text
-from labkit.report import figures, inside, kv_memory, tables
+from labkit.report import figures, inside, kv_memory, resources, tables
 from labkit.report.diagnosis import diagnosis_block
 from labkit.report.opening import list_commands, make_opening
 from labkit.request import check_request, create_run
@@ -176,6 +176,7 @@ def write_summary(run: RunFolder) -> dict[str, Any]:
             for one in params.sweep
         ],
         "slo": params.slo.model_dump(mode="json"),
+        "cost": params.cost.model_dump(mode="json"),
         "load": params.load.model_dump(mode="json"),
         "workload": params.workload.model_dump(mode="json"),
         "engine": params.engine.model_dump(mode="json", exclude=HIDDEN),
@@ -235,6 +236,7 @@ class Workbook:
         """Show the numbers behind the figures, what they mean, and where they were measured."""
         display(HTML(tables.summary_table(self.summary) + inside.engine_tables(self.summary)))
         display(HTML(kv_memory.kv_memory_table(self.summary)))
+        display(HTML(resources.resources_table(self.summary)))
         display(HTML(tables.definitions_table(tables.read_definitions(definitions.__doc__ or ""))))
         display(HTML(tables.environment_table(self.summary["run"]["environment"])))
 

@@ -78,6 +78,17 @@ step_time       the median gap of streams without a prefill in it, by the number
 stepped_down    settings that ran lower than asked, as the engine ran out of memory. The point is
                 SUSPECT, and INVALID where the swept setting itself was lowered.
 error_kind      what ended a point, as its engine's log tells it.
+gpu_energy_j    joules of all sampled GPUs over the load: the growth of the driver's counter, else
+                the integral of the sampled power. None where samples are missing or more than 3
+                periods apart. What failed requests and idle moments took is in it.
+energy_per_output_token_j, energy_per_good_token_j      gpu_energy_j / completion tokens of ok
+                requests, and of those that meet the SLO (without one: of all ok requests).
+price_per_million_good_tokens   cost.price_per_hour * duration_s / 3600 / good tokens * 1e6.
+gpu_state       throttle_reasons: share of samples in which NVML named a limit on the clocks;
+                ecc_errors: uncorrected memory errors that came; foreign_processes: others than the
+                engine's on the GPU, SUSPECT above 1 GiB, None where they can't be told apart.
+sampling_*      per source: how far samples were off their period (jitter), gaps of over 3 periods,
+                and cores: CPU time of its thread / the time it sampled, warm-up included.
 num_preemptions times the engine pushed a running request back, over the load.
 prefix_cache_hit_rate   prompt tokens served from cache / prompt tokens looked up, over the load.
 gpu_*, host_*, engine_memory_bytes, client_memory_bytes     samples of NVML and the operating

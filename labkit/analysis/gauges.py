@@ -83,14 +83,18 @@ def hit_rate(
 def _gauge(samples: Sequence[Row], field: str, window: Window) -> Row | None:
     if field not in GPU:
         return series.gauge(series.pairs(samples, field), *window)
-    devices = sorted({int(sample.get("gpu_index") or 0) for sample in samples})
+    devices = dict.fromkeys(map(_name_device, samples))
     found = []
     for device in devices:
-        own = [sample for sample in samples if int(sample.get("gpu_index") or 0) == device]
+        own = [sample for sample in samples if _name_device(sample) == device]
         one = series.gauge(series.pairs(own, field), *window)
         if one is not None:
             found.append(one)
     return series.combine(found, add=field in _ADDED_OVER_GPUS)
+
+
+def _name_device(sample: Row) -> tuple[Any, Any]:
+    return sample.get("gpu_index") or 0, sample.get("mig_index")
 
 
 def _increase(
@@ -114,6 +118,8 @@ def tell_missing(
     gpu = point.get("gpu") or {}
     if source == "gpu" and gpu.get("available") is False:
         return str(gpu.get("reason") or "no GPU is visible")
+    if source == "gpu" and (why := (gpu.get("untold") or {}).get(field)):
+        return str(why)
     errors = [sample["error"] for sample in samples if sample.get("error")]
     if errors and len(errors) == len(samples):
         return f"all {len(errors)} {source} samples failed: {errors[0]}"

@@ -9,8 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.analysis.ceiling import ceiling
+from labkit.analysis.energy import energy, per_token
 from labkit.analysis.errors import find_examples
 from labkit.analysis.gauges import Window, hit_rate, sampled
+from labkit.analysis.gpu_state import gpu_state
 from labkit.analysis.inside import time_inside
 from labkit.analysis.interference import interference
 from labkit.analysis.kv_memory import kv_memory
@@ -18,6 +20,7 @@ from labkit.analysis.latencies import latencies, measure, pool_gaps
 from labkit.analysis.notes import take_notes
 from labkit.analysis.phases import phases
 from labkit.analysis.rates import lengths, rates, span_of
+from labkit.analysis.sampling import sampling
 from labkit.analysis.schedule import is_scheduled, schedule
 from labkit.analysis.series import finite
 from labkit.analysis.steady import find_drift, find_window, steady_throughput
@@ -51,11 +54,12 @@ def summarize_point(
     slo: Mapping[str, float | None] | None = None,
     *,
     cores: float | None = None,
+    cost: Mapping[str, Any] | None = None,
 ) -> Row:
     """Return one row of summary.json["points"]; each None has its reason in row["null_reasons"].
 
     `slo` maps ttft_s, tpot_s and e2e_latency_s to a limit in s or None; `cores` are those of the
-    host. Raises nothing for a point that failed: its row says so.
+    host, `cost` the params' section. Raises nothing for a point that failed: its row says so.
     """
     point, requests = records.point, records.requests
     ok = [request for request in requests if request.get("status") == "ok"]
@@ -78,6 +82,12 @@ def summarize_point(
     row.update(kv_memory(point, row, reasons))
     row.update(phases(ok, requests, row, reasons))
     row.update(queue_growth(point, records.samples, requests, window, reasons))
+    row.update(energy(point, records.samples, window, reasons))
+    row.update(
+        per_token(row["gpu_energy_j"], ok, measured, row, cost or {}, reasons, scheduled=scheduled)
+    )
+    row.update(gpu_state(point, records.samples, window, reasons))
+    row.update(sampling(point, records.samples, window, reasons))
     row.update(interference(row, cores, reasons))
     row["prefix_cache_hit_rate"], source = hit_rate(records.samples, ok, window)
     row["prefix_cache_hit_rate_source"] = None if row["prefix_cache_hit_rate"] is None else source

@@ -63,8 +63,9 @@ def summarize(
     """Return summary.json as a dict: `run` as given, one row a point in the order given, and what
     the rules of the diagnosis find in them, the likeliest cause first.
     """
+    take = partial(summarize_point, slo=slo, cores=count_cores(run), cost=run.get("cost"))
     # map, unlike a loop, lets go of one point before it takes the next
-    rows = list(map(partial(summarize_point, slo=slo, cores=count_cores(run)), points))
+    rows = list(map(take, points))
     return {"schema": SCHEMA, "run": dict(run), "points": rows, "diagnoses": diagnose(rows)}
 
 

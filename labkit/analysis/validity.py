@@ -10,7 +10,9 @@ from typing import Any
 from labkit.analysis import words
 from labkit.analysis.errors import tell_examples, tell_failure
 from labkit.analysis.fidelity import doubt_client, find_broken_schedule
+from labkit.analysis.gpu_state import doubt_gpu
 from labkit.analysis.interference import doubt_neighbours
+from labkit.analysis.sampling import doubt_sampling
 from labkit.analysis.schedule import is_scheduled
 from labkit.analysis.settings import (
     compare_settings,
@@ -52,7 +54,7 @@ def judge_point(row: Row, point: Row) -> tuple[str, list[str]]:
     if point.get("status") == "ok":
         broken += find_lost_value(row)
     doubts = [*_config(row), *_traffic(row, point), *_hits(row), *doubt_client(row), *_drift(row)]
-    doubts += doubt_neighbours(row)
+    doubts += [*doubt_neighbours(row), *doubt_sampling(dict(row)), *doubt_gpu(dict(row))]
     if broken:
         return "INVALID", broken + doubts
     return ("SUSPECT", doubts) if doubts else ("VALID", [])

@@ -5,7 +5,7 @@ is made, how an engine is launched, or where a run is stored.
 """
 
 from labkit.params.engine import EngineParams
-from labkit.params.experiment import Params, SamplingParams, SloParams, SweepParams
+from labkit.params.experiment import CostParams, Params, SamplingParams, SloParams, SweepParams
 from labkit.params.length import MAX_TOKENS, Distribution, Length
 from labkit.params.load import LoadParams
 from labkit.params.read import list_paths, load_params, name_nearest, parse_params
@@ -25,6 +25,7 @@ from labkit.params.workload import (
 __all__ = [
     "MAX_TOKENS",
     "AgentParams",
+    "CostParams",
     "Distribution",
     "EngineParams",
     "JsonlParams",

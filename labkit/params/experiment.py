@@ -12,6 +12,8 @@ from labkit.params.load import LoadParams
 from labkit.params.section import PositiveFloat, PositiveInt, Section
 from labkit.params.workload import WorkloadParams
 
+Gpu = Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=r"^(GPU|MIG)-\S+$")]
+
 
 class SweepParams(Section):
     """The one variable that moves."""
@@ -41,6 +43,18 @@ class SamplingParams(Section):
     """How often the engine, the GPU and the host are looked at."""
 
     period_s: Annotated[float, Field(ge=0.05, le=60, allow_inf_nan=False)] = 0.25
+    gpus: Annotated[list[Gpu], Field(min_length=1)] | None = None
+    """GPUs to look at: indices or UUIDs as `nvidia-smi -L` shows them, MIG instances by UUID. Unset
+    takes those that CUDA_VISIBLE_DEVICES leaves to the engine."""
+
+
+class CostParams(Section):
+    """What the hardware under test costs, for the price of tokens."""
+
+    price_per_hour: PositiveFloat | None = None
+    """Of all that serves the requests together: the machine, or its GPUs."""
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
+    """As ISO 4217 writes it; only shown."""
 
 
 class Params(Section):
@@ -54,6 +68,7 @@ class Params(Section):
     """One sweep, or several that each start from the same base."""
     slo: SloParams = SloParams()
     sampling: SamplingParams = SamplingParams()
+    cost: CostParams = CostParams()
 
     @model_validator(mode="before")
     @classmethod

@@ -3,7 +3,9 @@
 It must not know engines.
 """
 
+import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from labkit.telemetry.gpu import open_gpus
@@ -15,24 +17,32 @@ LOOK_S = 0.2
 Used = dict[int, int]
 
 
-def read_used(nvml: Any = None) -> Used | None:
-    """Return GPU index -> bytes in use, None where no GPU can be sampled."""
-    gpus, _ = open_gpus(nvml)
+def read_used(nvml: Any = None, environment: Mapping[str, str] = os.environ) -> Used | None:
+    """Return GPU index -> bytes in use, None where no GPU can be sampled.
+
+    MIG instances of one GPU count together.
+    """
+    gpus, _ = open_gpus(nvml, environment)
     if gpus is None:
         return None
     try:
         rows = gpus.sample()
     finally:
         gpus.close()
-    return {
-        row["gpu_index"]: row["gpu_memory_used_bytes"]
-        for row in rows
-        if row["gpu_memory_used_bytes"] is not None
-    }
+    used: Used = {}
+    for row in rows:
+        if row["gpu_memory_used_bytes"] is not None:
+            index = row["gpu_index"]
+            used[index] = used.get(index, 0) + row["gpu_memory_used_bytes"]
+    return used
 
 
 def wait_released(
-    before: Used | None, *, timeout_s: float = TIMEOUT_S, nvml: Any = None
+    before: Used | None,
+    *,
+    timeout_s: float = TIMEOUT_S,
+    nvml: Any = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> dict[int, int]:
     """Wait until every GPU is back to what was in use before, and return the bytes still missing.
 
@@ -42,7 +52,7 @@ def wait_released(
         return {}
     deadline_s = time.monotonic() + timeout_s
     while True:
-        now = read_used(nvml) or {}
+        now = read_used(nvml, environment) or {}
         held = {
             index: used - before[index]
             for index, used in now.items()

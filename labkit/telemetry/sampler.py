@@ -15,7 +15,7 @@ from typing import Any, Self
 from labkit.errors import LabkitError
 from labkit.records import JsonlWriter
 from labkit.telemetry.engine import read_engine
-from labkit.telemetry.gpu import open_gpus
+from labkit.telemetry.gpu import Gpus
 from labkit.telemetry.host import Host, Pids
 
 Source = Callable[[], Mapping[str, Any] | list[dict[str, Any]]]
@@ -42,6 +42,15 @@ class Sampler:
         self._writer: JsonlWriter | None = None
         self._failure: OSError | None = None
         self._threads: dict[str, threading.Thread] = {}
+        self._costs: dict[str, dict[str, float]] = {}
+
+    def cost(self) -> dict[str, Any]:
+        """Return {"period_s", "sources": {name: {"cpu_s", "time_s"}}}, as it stands.
+
+        cpu_s is the CPU time of the source's thread, time_s how long it has been sampling; both
+        up to its last sample.
+        """
+        return {"period_s": self._period_s, "sources": {**self._costs}}
 
     def __enter__(self) -> Self:
         self._writer = JsonlWriter(self._out)
@@ -91,7 +100,7 @@ class Sampler:
                 self._write(_stamp(name, asked_at_s, waited_s, {"error": told}))
 
     def _work(self, name: str, take: Source, began_at_s: float) -> None:
-        tick, going = 0, True
+        tick, going, before_s = 0, True, time.thread_time()
         while going:
             going = not self._stop.wait(
                 max(0.0, began_at_s + tick * self._period_s - time.monotonic())
@@ -99,6 +108,8 @@ class Sampler:
             for row in take_rows(name, take):
                 if not self._write(row):
                     return
+            spent_s = time.thread_time() - before_s
+            self._costs[name] = {"cpu_s": spent_s, "time_s": time.monotonic() - began_at_s}
             tick = next_tick(tick, time.monotonic() - began_at_s, self._period_s)
 
     def _write(self, row: dict[str, Any]) -> bool:
@@ -148,17 +159,16 @@ def open_sources(
     scrape: Callable[[], Mapping[str, Any]],
     engine_pids: Pids,
     client_pids: Pids,
-    nvml: Any = None,
-) -> tuple[dict[str, Source], str | None]:
-    """Return (the sources by name, the reason why GPUs are not among them or None)."""
-    gpus, reason = open_gpus(nvml)
+    gpus: Gpus | None,
+) -> dict[str, Source]:
+    """Return the sources by name; without GPUs there is none of that name."""
     sources: dict[str, Source] = {
         "engine": lambda: read_engine(scrape),
         "host": Host(engine_pids, client_pids).sample,
     }
     if gpus is not None:
         sources["gpu"] = gpus.sample
-    return sources, reason
+    return sources
 
 
 def _stamp(name: str, at_s: float, took_s: float, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,14 +5,14 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import pynvml
 import pytest
+from telemetry.gpu.library import Library
 
 from labkit.errors import EngineError, LabkitError
 from labkit.records import JsonlWriter, read_jsonl
+from labkit.telemetry.gpu import open_gpus
 from labkit.telemetry.sampler import Sampler, next_tick, open_sources, take_rows
 
 
@@ -165,19 +165,33 @@ def test_the_error_of_the_block_comes_first(tmp_path: Path, full_disk: threading
         run_block(tmp_path / "samples.jsonl", fail)
 
 
-def test_the_sources_of_a_run() -> None:
-    def fail() -> None:
-        raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+def test_what_sampling_costs_is_known_of_every_source(tmp_path: Path) -> None:
+    def work() -> dict[str, Any]:
+        until_s = time.thread_time() + 0.02
+        while time.thread_time() < until_s:
+            pass
+        return {}
 
-    nvml = SimpleNamespace(
-        nvmlInit=fail,
-        NVMLError=pynvml.NVMLError,
-        NVML_ERROR_LIBRARY_NOT_FOUND=pynvml.NVML_ERROR_LIBRARY_NOT_FOUND,
-    )
-    sources, reason = open_sources(lambda: {"num_preemptions": 2}, list, list, nvml)
+    take, reached = counting(3)
+    sampler = Sampler(tmp_path / "samples.jsonl", 0.05, {"engine": take, "host": work})
+    assert sampler.cost() == {"period_s": 0.05, "sources": {}}
+    with sampler:
+        assert reached.wait(5)
+    sources = sampler.cost()["sources"]
+    num_worked = sum(row["source"] == "host" for row in read_jsonl(tmp_path / "samples.jsonl"))
+    assert sorted(sources) == ["engine", "host"]
+    assert 0 < sources["engine"]["cpu_s"] < sources["engine"]["time_s"]
+    assert 0.02 * num_worked <= sources["host"]["cpu_s"] < sources["host"]["time_s"]
+
+
+def test_the_sources_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = open_sources(lambda: {"num_preemptions": 2}, list, list, None)
     assert list(sources) == ["engine", "host"]
-    assert reason == "no NVIDIA driver: GPU memory is not sampled"
     (row,) = take_rows("engine", sources["engine"])
     assert row["num_preemptions"] == 2
     (row,) = take_rows("host", sources["host"])
     assert row["host_memory_total_bytes"] > 0
+    gpus, _ = open_gpus(Library().load(monkeypatch), {})
+    sources = open_sources(dict, list, list, gpus)
+    rows = take_rows("gpu", sources["gpu"])
+    assert [row["gpu_index"] for row in rows] == [0, 1]

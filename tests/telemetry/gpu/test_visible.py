@@ -2,7 +2,7 @@
 
 import pytest
 
-from labkit.telemetry.visible import choose_visible
+from labkit.telemetry.gpu.visible import choose_visible
 
 UUIDS = ["GPU-aa11", "GPU-bb22", "GPU-bb33"]
 

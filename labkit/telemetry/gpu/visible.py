@@ -35,5 +35,14 @@ def choose_visible(
     return sorted(chosen)
 
 
+def list_instances(environment: Mapping[str, str]) -> list[str]:
+    """Return the UUIDs of MIG instances, if CUDA_VISIBLE_DEVICES names nothing else.
+
+    CUDA uses one instance at most, but a program may be told several and share them out.
+    """
+    entries = [part.strip() for part in environment.get("CUDA_VISIBLE_DEVICES", "").split(",")]
+    return entries if all(entry.startswith("MIG-") for entry in entries) else []
+
+
 def _is(uuid: str | None, entry: str) -> bool:
     return uuid is not None and uuid.lower().startswith(entry.lower())
