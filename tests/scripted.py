@@ -7,6 +7,7 @@ each piece just before it is sent.
 import asyncio
 import contextlib
 import json
+import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -60,8 +61,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(script: Script) -> Iterator[Server]:
-    """Answer each request with `script` until the block ends."""
+def serve(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+    """Answer each request with `script` until the block ends; by https with a context."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -97,8 +98,9 @@ def serve(script: Script) -> Iterator[Server]:
             writer.close()
 
     async def start() -> asyncio.Server:
-        listening = await asyncio.start_server(handle, "127.0.0.1", 0)
-        server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+        listening = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls)
+        scheme = "https" if tls else "http"
+        server.url = f"{scheme}://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
         return listening
 
     async def stop() -> None:

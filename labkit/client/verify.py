@@ -19,6 +19,7 @@ from labkit.client.answer import read_count, read_error
 from labkit.client.proxied import find_proxy
 from labkit.client.refusal import advise
 from labkit.client.stream import NO_KEY, is_loopback
+from labkit.client.tls import explain, find_tls_error, make_context
 from labkit.errors import EndpointError
 
 MAX_SAID_CHARS = 300
@@ -129,6 +130,7 @@ def _ask(
         max_retries=0,
         http_client=httpx2.Client(
             trust_env=False,
+            verify=make_context() if urlsplit(base_url).scheme == "https" else True,
             proxy=None if is_loopback(base_url) else find_proxy(base_url),
             timeout=timeout_s,
             limits=httpx2.Limits(max_keepalive_connections=0),  # as the load does
@@ -266,8 +268,13 @@ def _fail_model(model: str, served: list[str], said: str = "") -> Never:
 
 
 def _fail_connect(base_url: str, error: openai.APIConnectionError) -> Never:
+    if tls_error := find_tls_error(error):
+        found, _, todo = explain(tls_error).partition("; ")
+        _fail(f"a server at {base_url}", found, todo)
     cause = error.__cause__ or error
     todo = "check that it is running, and host and port"
+    if isinstance(cause, httpx2.RemoteProtocolError) and base_url.startswith("http://"):
+        todo += ", and whether it wants https://"
     if not is_loopback(base_url) and find_proxy(base_url):
         todo += "; a proxy of the environment is used, NO_PROXY may be needed"
     _fail(f"a server at {base_url}", f"{type(cause).__name__}: {cause}", todo)
