@@ -62,7 +62,7 @@ class Server:
 
 @contextlib.contextmanager
 def serve(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
-    """Answer each request with `script` until the block ends, over TLS if told so."""
+    """Answer each request with `script` until the block ends; by https with a context."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -99,7 +99,7 @@ def serve(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Server]
 
     async def start() -> asyncio.Server:
         listening = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls)
-        scheme = "http" if tls is None else "https"
+        scheme = "https" if tls else "http"
         server.url = f"{scheme}://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
         return listening
 

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from typing import Any, Never
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
@@ -14,6 +15,7 @@ import openai
 from labkit.client.proxied import find_proxy
 from labkit.client.reply import Reply, fail
 from labkit.client.stream import NO_KEY, is_loopback
+from labkit.client.tls import explain, find_tls_error, make_context
 
 Redact = Callable[[str], str]
 _ROUTES = {"completions": "completions", "chat": "chat/completions"}
@@ -27,6 +29,7 @@ def make_prober(base_url: str, api_key: str | None, timeout_s: float) -> openai.
         max_retries=0,
         http_client=httpx2.Client(
             trust_env=False,
+            verify=make_context() if urlsplit(base_url).scheme == "https" else True,
             proxy=None if is_loopback(base_url) else find_proxy(base_url),
             timeout=timeout_s,
             limits=httpx2.Limits(max_keepalive_connections=0),  # as the load does
@@ -74,8 +77,13 @@ def post(
 
 
 def _fail_connect(base_url: str, error: openai.APIConnectionError) -> Never:
+    if tls_error := find_tls_error(error):
+        found, _, todo = explain(tls_error).partition("; ")
+        fail(f"a server at {base_url}", found, todo)
     cause = error.__cause__ or error
     todo = "check that it is running, and host and port"
+    if isinstance(cause, httpx2.RemoteProtocolError) and base_url.startswith("http://"):
+        todo += ", and whether it wants https://"
     if not is_loopback(base_url) and find_proxy(base_url):
         todo += "; a proxy of the environment is used, NO_PROXY may be needed"
     fail(f"a server at {base_url}", f"{type(cause).__name__}: {cause}", todo)

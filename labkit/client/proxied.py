@@ -4,6 +4,7 @@ A proxy adds its own time to every latency, so the point says that there was one
 what an answer means.
 """
 
+import ssl
 import time
 import urllib.parse
 import urllib.request
@@ -28,9 +29,12 @@ def find_proxy(base_url: str) -> str | None:
 class Proxied(httpx2.AsyncBaseTransport):
     """Sends each request through a proxy, on a connection of its own."""
 
-    def __init__(self, proxy: str) -> None:
+    def __init__(self, proxy: str, tls: ssl.SSLContext | None = None) -> None:
+        """Take the proxy's URL and the context of an https address behind it."""
         self._inner = httpx2.AsyncHTTPTransport(
-            proxy=proxy, limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+            verify=tls or True,
+            proxy=proxy,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

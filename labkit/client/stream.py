@@ -20,6 +20,7 @@ import openai
 from labkit.address import make_redact as make_redact
 from labkit.client.exchange import Exchange, current
 from labkit.client.proxied import Proxied, find_proxy
+from labkit.client.tls import explain, find_tls_error, make_context
 from labkit.client.wire import Wire
 from labkit.workload import Request
 
@@ -54,7 +55,8 @@ def is_loopback(url: str) -> bool:
 def make_client(base_url: str, api_key: str | None) -> openai.AsyncOpenAI:
     """Return a client that neither retries, nor limits, nor reuses connections."""
     proxy = None if is_loopback(base_url) else find_proxy(base_url)
-    transport = Proxied(proxy) if proxy else Wire()
+    tls = make_context() if urlsplit(base_url).scheme == "https" else None
+    transport = Proxied(proxy, tls) if proxy else Wire(tls)
     return openai.AsyncOpenAI(
         base_url=base_url,
         api_key=api_key or NO_KEY,
@@ -90,7 +92,8 @@ async def send(
         exchange.fault = ("unsendable", _tell(error))
     except (openai.APIError, httpx2.HTTPError, OSError) as error:
         kind = "connect" if exchange.headers_at_s is None else "truncated"
-        exchange.fault = (kind, _tell(error))
+        tls_error = find_tls_error(error) if kind == "connect" else None
+        exchange.fault = ("tls", explain(tls_error)) if tls_error else (kind, _tell(error))
     exchange.finished_at_s = time.monotonic()
     return exchange
 

@@ -17,13 +17,15 @@ import httptools
 import httpx2
 
 from labkit.client.exchange import Exchange, current
+from labkit.client.tls import TLS_ALERT
 
 
 class Wire(httpx2.AsyncBaseTransport):
     """Sends each request on a connection of its own and keeps its answer in the exchange."""
 
-    def __init__(self) -> None:
-        self._tls: ssl.SSLContext | None = None
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        """Take the context of an https address; it takes too long to make once a load runs."""
+        self._tls = tls
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Connect, send when it is due, and return once the head of the answer is there.
@@ -47,15 +49,14 @@ class Wire(httpx2.AsyncBaseTransport):
     async def _connect(self, request: httpx2.Request, reply: "Reply") -> None:
         url = request.url
         secure = url.scheme == "https"
-        if secure and self._tls is None:
-            self._tls = httpx2.create_ssl_context()
+        assert secure == (self._tls is not None), "a context for https, none for http"
         loop = asyncio.get_running_loop()
         try:
             await loop.create_connection(
                 lambda: reply,
                 url.host,
                 url.port or (443 if secure else 80),
-                ssl=self._tls if secure else None,
+                ssl=self._tls,
             )
         except OSError as error:
             raise httpx2.ConnectError(str(error), request=request) from error
@@ -103,7 +104,10 @@ class Reply(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
-            self._fail(httpx2.RemoteProtocolError(f"not HTTP: {error or type(error).__name__}"))
+            told = f"not HTTP: {error or type(error).__name__}"
+            if data.startswith(TLS_ALERT):
+                told = "not HTTP but TLS; use https://"
+            self._fail(httpx2.RemoteProtocolError(told))
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:

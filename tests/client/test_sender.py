@@ -12,6 +12,7 @@ from scripted import DONE, Call, Server, answer, delta, event, serve, text, usag
 
 from labkit.client import backlog, sender, wire
 from labkit.client.exchange import Exchange
+from labkit.client.pace import sleep_until
 from labkit.client.sender import Sender, describe_stalls
 from labkit.client.stream import make_client
 from labkit.records import read_jsonl
@@ -243,16 +244,36 @@ def test_no_more_is_sent_than_can_be_parsed(out: Path, monkeypatch: pytest.Monke
         assert record["intended_at_s"] in ends  # not after the wait for room
 
 
-def test_an_open_load_keeps_its_schedule_while_there_is_no_room(
-    out: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("limit", [None, 2])
+def test_an_open_load_sends_nothing_while_there_is_no_room_and_tells_the_lag(
+    limit: int | None, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    due_s, room_s = 0.6, 0.7  # after the start; the first two have long ended by then
+    num_sent: list[int] = []
+
+    async def slow(exchange: Exchange, redact: Callable[[str], str]) -> tuple[dict[str, Any], str]:
+        if not num_sent:  # the first is being parsed and the second is held, which is one too many
+            await sleep_until(exchange.intended_at_s + room_s)
+            num_sent.append(len(server.calls))
+        return await describe(exchange, redact)
+
+    describe = sender.describe
+    monkeypatch.setattr(sender, "describe", slow)
     monkeypatch.setattr(sender, "Backlog", lambda: backlog.Backlog(0))
-    job = {"mode": "open", "offsets_s": [0.0, 0.001, 0.002], "limit": 1}
-    records, _, told = go(out, answer, single(3), **job)
-    for index in range(3):
-        intended_s = told["started_at_s"] + index / 1000
-        assert records[f"r{index}"]["intended_at_s"] == pytest.approx(intended_s, abs=2e-6)
-        assert records[f"r{index}"]["status"] == "ok"
+    offsets = [0.0, 0.001, due_s, due_s + 0.001]
+    with serve(answer) as server:
+        job = {"mode": "open", "offsets_s": offsets, "limit": limit}
+        told = asyncio.run(play(server.url, out, single(4), **job))
+    assert num_sent == [2]
+    assert (told["num_done"], told["num_error"]) == (4, 0)
+    records = {record["request_id"]: record for record in read_jsonl(out)}
+    for index, offset_s in enumerate(offsets):
+        record = records[f"r{index}"]
+        intended_s = told["started_at_s"] + offset_s
+        assert record["intended_at_s"] == pytest.approx(intended_s, abs=2e-6)
+        assert record["released_at_s"] == record["intended_at_s"]
+        lag_s = record["sent_at_s"] - record["released_at_s"]
+        assert (lag_s > room_s - due_s - 0.002) == (index >= 2)
 
 
 def test_an_answer_is_freed_when_it_is_recorded(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
