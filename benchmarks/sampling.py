@@ -1,8 +1,8 @@
 """What sampling itself costs: engine and host at 10 Hz beside a load on the real llama.cpp.
 
 Prints, for each source, the CPU time of its thread as cores, its jitter and its gaps. Target: all
-together under 0.01 of a core. It is not met yet: on two cores that others used as well it took
-0.060 (engine 0.026: a new connection for every page; host 0.034: every process is looked through).
+together under 0.01 of a core. It is not met: on two slow cores it took 0.022 (engine 0.014: two
+pages of the engine a look; host 0.009), in a run beside which the state before took 0.047.
 
     .venv/bin/python benchmarks/sampling.py [--period 0.1] [--requests 60]
 """

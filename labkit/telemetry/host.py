@@ -1,6 +1,6 @@
 """One sample of the host: its cores and memory, and what engine and client take of them.
 
-The processes are given by their pids, asked anew each time. It must not know what they are.
+The processes are given by their pids, asked anew each second. It must not know what they are.
 """
 
 import time
@@ -13,6 +13,10 @@ Pids = Callable[[], Iterable[int]]
 
 MIN_INTERVAL_S = 0.05
 """The system counts CPU time in steps of 10 ms: a rate over less than this would be noise."""
+
+
+PIDS_EVERY_S = 1.0
+"""How often the pids are asked for: finding a process's descendants looks through all there are."""
 
 
 class Host:
@@ -66,6 +70,7 @@ class Group:
     def __init__(self, pids: Pids) -> None:
         self._pids = pids
         self._known: dict[int, psutil.Process] = {}
+        self._asked_at_s: float | None = None
         self._before: tuple[float, dict[psutil.Process, float]] | None = None
 
     def sample(self, now_s: float) -> tuple[float | None, int | None]:
@@ -75,7 +80,7 @@ class Group:
         """
         cpu_s: dict[psutil.Process, float] = {}
         memory_bytes = 0
-        for process in self._alive():
+        for process in self._alive(now_s):
             try:
                 with process.oneshot():
                     times = process.cpu_times()
@@ -98,15 +103,20 @@ class Group:
             self._before = (now_s, cpu_s)
         return cores, memory_bytes
 
-    def _alive(self) -> Iterator[psutil.Process]:
-        known = {}
+    def _alive(self, now_s: float) -> Iterator[psutil.Process]:
+        if not self._known or self._asked_at_s is None or now_s - self._asked_at_s >= PIDS_EVERY_S:
+            self._asked_at_s = now_s
+            self._known = dict(self._find())
+        else:  # a pid that ended may be another's by now
+            self._known = {pid: one for pid, one in self._known.items() if one.is_running()}
+        yield from self._known.values()
+
+    def _find(self) -> Iterator[tuple[int, psutil.Process]]:
         for pid in dict.fromkeys(self._pids()):
             process = self._known.get(pid)
             try:
-                if process is None or not process.is_running():  # the pid may be another's by now
+                if process is None or not process.is_running():
                     process = psutil.Process(pid)
             except psutil.Error:
                 continue
-            known[pid] = process
-        self._known = known
-        yield from known.values()
+            yield pid, process

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from labkit.engines.scrape import empty_sample, get_json, get_text, map_llamacpp
+from labkit.engines.scrape import (
+    empty_sample,
+    get_json,
+    get_text,
+    map_llamacpp,
+    parse_metrics,
+)
 
 LLAMACPP = """# TYPE llamacpp:prompt_tokens_total counter
 llamacpp:prompt_tokens_total 60
@@ -91,3 +97,17 @@ def test_loopback_is_reached_without_a_proxy(pages, monkeypatch: pytest.MonkeyPa
     assert pages.seen == [("/x", "Bearer k")]
     with pytest.raises(urllib.error.HTTPError, match="404"):
         get_text(f"{pages.root}/y")
+
+
+def test_buckets_and_comments_are_left_out_and_the_rest_stays() -> None:
+    text = (
+        "# HELP a_seconds time\n# TYPE a_seconds histogram\n"
+        'a_seconds_bucket{le="1"} 2\na_seconds_bucket{le="+Inf"} 3\n'
+        "a_seconds_sum 4.5\na_seconds_count 3\n# TYPE b_total counter\n"
+        'b_total{x="_bucket"} 7\n'
+    )
+    assert parse_metrics(text) == {
+        "a_seconds_sum": [({}, 4.5)],
+        "a_seconds_count": [({}, 3.0)],
+        "b_total": [({"x": "_bucket"}, 7.0)],
+    }

@@ -191,3 +191,13 @@ def test_ten_times_the_requests_make_no_larger_a_figure(records, rows):
         )
         sizes.append(len(plot_timeline(records, rows[2]).to_json()))
     assert sizes[1] < 1.1 * sizes[0] < 100_000
+
+
+def test_a_gap_between_samples_is_a_gap_in_the_line(records, rows):
+    records.samples[:] = [
+        {"source": "engine", "at_s": 100.0 + at, "kv_cache_usage": 0.5, "error": None}
+        for at in (0.0, 0.5, 1.0, 3.0, 3.5)
+    ]
+    (usage,) = traces(plot_timeline(records, rows[2]), "KV cache")
+    assert list(usage.x) == [0.0, 0.5, 1.0, 2.0, 3.0, 3.5]
+    assert list(usage.y) == [50.0, 50.0, 50.0, None, 50.0, 50.0]

@@ -101,3 +101,30 @@ def test_nobody_left(child: subprocess.Popen[bytes]) -> None:
 
 def test_a_pid_that_never_was() -> None:
     assert Group(lambda: [2**22 + 12345]).sample(0.0) == (None, None)
+
+
+def test_pids_are_asked_for_once_a_second() -> None:
+    asked = []
+
+    def pids() -> list[int]:
+        asked.append(1)
+        return [os.getpid()]
+
+    group = Group(pids)
+    for now_s in (0.0, 0.25, 0.5, 0.75):
+        assert group.sample(now_s)[1] is not None
+    assert len(asked) == 1
+    group.sample(1.0)
+    assert len(asked) == 2
+
+
+def test_one_that_ended_counts_no_more_before_pids_are_asked_again() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        group = Group(lambda: [os.getpid(), child.pid])
+        both = group.sample(0.0)[1]
+        child.kill()
+        child.wait()
+        alone = group.sample(0.1)[1]
+    assert both is not None
+    assert alone is not None
+    assert alone < both

@@ -4,6 +4,8 @@ A sample that failed leaves a gap. It reads raw records; it must not derive a me
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from labkit.report.theme import AMBER, BLUE, GREEN, PURPLE, SKY, VERMILLION
 
 MAX_SAMPLES = 250
 MAX_MARKS = 200
+GAP = 3
+"""A gap of more periods between samples is shown as one, as summary.json counts it."""
 WINDOWS = 80
 """A load is cut into at most so many windows for tokens/s, each at least MIN_WINDOW_S long."""
 MIN_WINDOW_S = 0.25
@@ -52,6 +56,7 @@ def draw_samples(
         return
     seconds = [round(sample["at_s"] - start, 3) for sample in samples]
     kept = thin_peaks(list(zip(seconds, numbers, strict=True)), MAX_SAMPLES)
+    kept = sorted([*kept, *find_breaks(seconds)], key=lambda pair: pair[0])
     figure.add_scatter(
         x=[second for second, _ in kept],
         y=[None if number is None else float(f"{number * factor:.5g}") for _, number in kept],
@@ -62,6 +67,17 @@ def draw_samples(
         yaxis=f"y{panel + 1}",
         hovertemplate=f"{name}: %{{y:.3~g}} {unit} at %{{x:.2f}} s<extra></extra>",
     )
+
+
+def find_breaks(seconds: Sequence[float]) -> list[tuple[float, None]]:
+    """Return a moment without a number inside each gap of over GAP usual periods."""
+    steps = [after - before for before, after in pairwise(seconds)]
+    usual = median(steps) if steps else 0.0
+    return [
+        ((before + after) / 2, None)
+        for before, after in pairwise(seconds)
+        if usual > 0 and after - before > GAP * usual
+    ]
 
 
 def draw_marks(figure: go.Figure, panel: int, records: PointRecords, start: float) -> None:
