@@ -38,7 +38,12 @@ def kv_memory_table(summary: Mapping[str, Any]) -> str:
         own = [row for row in rows if row.get("variable") == variable]
         if any(row.get("kv_memory") for row in own):
             parts.append(_make(own, variable))
-    return "\n".join([*parts, f'<p class="reading">{escape(READING)}</p>']) if parts else ""
+    if not parts:
+        return ""
+    why = [(row.get("kv_memory") or {}).get("reason") for row in rows]
+    why += [(row.get("null_reasons") or {}).get("kv_cache_bytes_per_token") for row in rows]
+    told = "".join(f" {one[0].upper()}{one[1:]}." for one in dict.fromkeys(filter(None, why)))
+    return "\n".join([*parts, f'<p class="reading">{escape(READING + told)}</p>'])
 
 
 def _make(rows: Sequence[Row], variable: str | None) -> str:
@@ -87,6 +92,5 @@ def _list_cells(row: Row) -> list[str]:
 
 def _show(text: str | None, reason: object) -> str:
     if text is None:
-        told = escape(str(reason or ""))
-        return f'<td class="missing">none<span class="reason">{told}</span></td>'
+        return f'<td class="missing" title="{escape(str(reason or ""))}">not told</td>'
     return f"<td>{escape(text)}</td>"

@@ -3,6 +3,7 @@
 It knows rows of summary.json; it must not know how a GPU is asked.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -12,6 +13,8 @@ from labkit.report.quantities import look_up
 from labkit.report.tables import MISSING, make_table
 
 Row = dict[str, Any]
+IS_MISSING = 'class="missing"'
+TITLE = re.compile(r'title="([^"]*)"')
 NUMBERS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("Energy (J)", "gpu_energy_j", words.number),
     ("J per output token", "energy_per_output_token_j", words.number),
@@ -21,14 +24,33 @@ NUMBERS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 
 
 def resources_table(summary: Mapping[str, Any]) -> str:
-    """Return one row a point, a reason in place of what was not measured; "" without points."""
+    """Return one row a point, a reason in place of what was not measured; "" without points.
+
+    A column that no point has is left out, and said below with its reason.
+    """
     rows = summary.get("points", [])
     if not rows:
         return ""
     head = ["Point", *(name for name, _, _ in NUMBERS), "GPU held back by", "Memory errors",
             "Other processes", "Sampling (cores)", "Gaps"]  # fmt: skip
     body = [_list_cells(row) for row in rows]
-    return make_table("What each point took", head, body, kind="resources")
+    every = range(len(head))
+    empty = [place for place in every if all(IS_MISSING in cells[place] for cells in body)]
+    kept = [place for place in every if place not in empty]
+    table = make_table(
+        "What each point took",
+        [head[place] for place in kept],
+        [[cells[place] for place in kept] for cells in body],
+        kind="resources",
+    )
+    reasons: dict[str, list[str]] = {}
+    for place in empty:
+        reason = TITLE.search(body[0][place])
+        reasons.setdefault(reason[1] if reason else "", []).append(escape(head[place]))
+    told = "; ".join(
+        f"{words.join(names)}{f' ({why})' if why else ''}" for why, names in reasons.items()
+    )
+    return table + (f'\n<p class="reading">Not measured at any point: {told}.</p>' if told else "")
 
 
 def _list_cells(row: Row) -> list[str]:
