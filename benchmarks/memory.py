@@ -62,32 +62,46 @@ def write_run(path: Path, num_requests: int, num_chunks: int) -> RunFolder:
     folder.mkdir(parents=True)
     plan = [{"point_id": "000-large"}]
     replace_json(run.manifest_path, {"schema": 1, "status": "completed", "plan": plan})
-    end_s = 1000.0 + num_requests / RATE_PER_S + 10.0
-    point = {
+    replace_json(folder / "point.json", make_point(num_requests, num_chunks))
+    for name, rows in (
+        ("requests", make_requests(num_requests, num_chunks)),
+        ("samples", make_samples(num_requests)),
+    ):
+        with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+            for row in rows:
+                file.write(json.dumps(row, separators=(",", ":")) + "\n")
+    return run
+
+
+def find_end_s(num_requests: int) -> float:
+    """Return when such a load ends, in s of the monotonic clock."""
+    return 1000.0 + num_requests / RATE_PER_S + 10.0
+
+
+def make_point(num_requests: int, num_chunks: int) -> dict[str, Any]:
+    """Return what is known of a point under an open load that ended."""
+    return {
         "status": "ok",
         "variable": "load.request_rate_per_s",
         "value": RATE_PER_S,
         "workload": {"num_requests": num_requests, "completion_tokens": num_chunks},
         "load": {"mode": "open", "request_rate_per_s": RATE_PER_S, "max_concurrency": None},
         "load_started_at_s": 1000.0,
-        "load_ended_at_s": end_s,
+        "load_ended_at_s": find_end_s(num_requests),
     }
-    replace_json(folder / "point.json", point)
-    with (folder / "requests.jsonl").open("w", encoding="utf-8") as file:
-        for row in make_requests(num_requests, num_chunks):
-            file.write(json.dumps(row, separators=(",", ":")) + "\n")
-    with (folder / "samples.jsonl").open("w", encoding="utf-8") as file:
-        for count in range(int((end_s - 1000.0) / SAMPLE_PERIOD_S)):
-            sample = {
-                "source": "engine",
-                "at_s": 1000.0 + count * SAMPLE_PERIOD_S,
-                "num_requests_running": 200,
-                "num_requests_waiting": count % 7,
-                "kv_cache_usage": 0.5,
-                "error": None,
-            }
-            file.write(json.dumps(sample, separators=(",", ":")) + "\n")
-    return run
+
+
+def make_samples(num_requests: int) -> Iterator[dict[str, Any]]:
+    """Yield looks at the engine until the load ends."""
+    for count in range(int((find_end_s(num_requests) - 1000.0) / SAMPLE_PERIOD_S)):
+        yield {
+            "source": "engine",
+            "at_s": 1000.0 + count * SAMPLE_PERIOD_S,
+            "num_requests_running": 200,
+            "num_requests_waiting": count % 7,
+            "kv_cache_usage": 0.5,
+            "error": None,
+        }
 
 
 def record(folder: Path, num_requests: int, num_chunks: int) -> None:

@@ -19,7 +19,14 @@ import time
 from pathlib import Path
 
 import nbformat
-from memory import MIB, RATE_PER_S, SAMPLE_PERIOD_S, make_requests, measure_peak
+from memory import (
+    MIB,
+    RATE_PER_S,
+    make_point,
+    make_requests,
+    make_samples,
+    measure_peak,
+)
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from labkit.analysis import summarize_point
@@ -103,27 +110,8 @@ def write_run(path: Path, num_points: int, num_requests: int, num_chunks: int) -
 
 def make_records(num_requests: int, num_chunks: int) -> PointRecords:
     """Return a point under an open load with the engine sampled to its end."""
-    end_s = 1000.0 + num_requests / RATE_PER_S + 10.0
-    point = {
-        "status": "ok",
-        "variable": "load.request_rate_per_s",
-        "value": RATE_PER_S,
-        "workload": {"num_requests": num_requests, "completion_tokens": num_chunks},
-        "load": {"mode": "open", "request_rate_per_s": RATE_PER_S, "max_concurrency": None},
-        "load_started_at_s": 1000.0,
-        "load_ended_at_s": end_s,
-    }
-    samples = [
-        {
-            "source": "engine",
-            "at_s": 1000.0 + count * SAMPLE_PERIOD_S,
-            "num_requests_running": 200,
-            "num_requests_waiting": count % 7,
-            "kv_cache_usage": 0.5,
-            "error": None,
-        }
-        for count in range(int((end_s - 1000.0) / SAMPLE_PERIOD_S))
-    ]
+    point = make_point(num_requests, num_chunks)
+    samples = list(make_samples(num_requests))
     return PointRecords("000-large", point, list(make_requests(num_requests, num_chunks)), samples)
 
 

@@ -99,22 +99,6 @@ def get_json(url: str, *, timeout_s: float = 5.0, api_key: str | None = None) ->
     return json.loads(get_text(url, timeout_s=timeout_s, api_key=api_key))
 
 
-def count_tokens(
-    root: str, text: str, *, flavour: str, model: str, api_key: str | None = None
-) -> int:
-    """Return how many tokens a text has for the model of a server, special tokens not counted.
-
-    llama.cpp and vLLM both have /tokenize, with fields of their own. Raises as get_text does.
-    """
-    body = (
-        {"content": text, "add_special": False}
-        if flavour == "llamacpp"
-        else {"model": model, "prompt": text, "add_special_tokens": False}
-    )
-    told = json.loads(get_text(f"{root}/tokenize", api_key=api_key, body=body, timeout_s=30.0))
-    return len(told["tokens"])
-
-
 def parse_metrics(text: str) -> Metrics:
     """Return the metrics of Prometheus text but for histogram buckets; raises ValueError if none.
 

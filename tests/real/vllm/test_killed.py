@@ -1,7 +1,6 @@
 """vLLM killed inside a point: the point ends at once, the sweep goes on, the report tells."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -10,29 +9,18 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
+from real.vllm.running import make_params
 
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture
 def params_file(tmp_path: Path) -> Path:
-    for name in ("LABKIT_VLLM", "LABKIT_HF_MODEL"):
-        if not os.environ.get(name):
-            pytest.skip(f"{name} is not set: run `make test-vllm`")
+    engine = make_params(max_model_len=512, max_num_seqs=None, max_num_batched_tokens=None)
     file = tmp_path / "killed.yaml"
-    env = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "VLLM_CPU_OMP_THREADS_BIND": "0"}
-    engine = {
-        "kind": "vllm",
-        "executable": os.environ["LABKIT_VLLM"],
-        "model": os.environ["LABKIT_HF_MODEL"],
-        "max_model_len": 512,
-        "start_timeout_s": 300,
-        "env": env,
-        "extra_args": {"enforce-eager": True},
-    }
     params = {
         "name": "killed",
-        "engine": engine,
+        "engine": engine.model_dump(mode="json", exclude_none=True),
         "workload": {"kind": "synthetic", "num_requests": 8, "prompt_tokens": 32,
                      "completion_tokens": 16},
         "load": {"mode": "closed", "max_concurrency": 2, "num_warmup_requests": 1},
