@@ -23,6 +23,7 @@ from traitlets.config import Config
 
 from labkit import errors
 from labkit.errors import LabkitError, NotebookError, ParamsError
+from labkit.home import find_place
 from labkit.params import name_nearest
 
 INTERRUPT_GRACE_S = 20.0
@@ -30,12 +31,21 @@ MAX_PLACE_BYTES = 80
 
 
 def find_notebook(name: str) -> Path:
-    """Return the path of one of labkit's notebooks, such as `sweep`. Raises NotebookError."""
+    """Return the path of one of labkit's notebooks, such as `sweep`, or of your own, which ends in
+    .ipynb. Raises NotebookError.
+    """
+    if name.endswith(".ipynb"):
+        if (own := find_place(name)).is_file():
+            return own
+        raise NotebookError(f"expected a notebook at {name}, found none")
     package = Path(__file__).resolve().parent
     for folder in (package.parent / "notebooks", package / "notebooks"):
         if (folder / f"{name}.ipynb").is_file():
             return folder / f"{name}.ipynb"
-    raise NotebookError(f"expected the notebook {name}.ipynb beside labkit, found none")
+    raise NotebookError(
+        f"expected {name} to be one of labkit's notebooks, or a path that ends in .ipynb, found "
+        "neither"
+    )
 
 
 def execute_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> None:

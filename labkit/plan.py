@@ -17,8 +17,11 @@ from labkit.params import (
     parse_params,
 )
 
-SWEEPABLE = ("engine.", "workload.", "load.")
+SECTIONS = ("engine", "workload", "load")
+SWEEPABLE = tuple(f"{section}." for section in SECTIONS)
 MAX_POINTS = 10_000
+
+Value = bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,9 @@ class Point:
     point_id: str
     index: int
     variable: str
-    value: bool | int | float | str
+    value: Value
+    series: str | None
+    """The arm that it belongs to, where several move the same variable."""
     repeat: int
     seed: int
     """Of the workload; the same for every value, another one for every repeat."""
@@ -42,6 +47,7 @@ class Point:
             "point_id": self.point_id,
             "variable": self.variable,
             "value": self.value,
+            "series": self.series,
             "repeat": self.repeat,
         }
 
@@ -49,58 +55,73 @@ class Point:
 def make_plan(params: Params) -> list[Point]:
     """Return the points in the order in which they are measured.
 
-    Each differs from the base params in its variable alone. Repeats are interleaved (all values,
-    then all values again), so that drift of the machine does not fall on one value. Raises
-    ParamsError for a variable that does not exist, a value that does not fit it, or more points
-    than anybody would wait for.
+    Each differs from the base params in its variable, and in what its arm sets, alone. Repeats are
+    interleaved (all values of all arms, then all again), so that drift of the machine does not
+    fall on one value. Raises ParamsError for a variable that does not exist, a value that does not
+    fit it, or more points than anybody would wait for.
     """
     count = sum(len(sweep.values) * sweep.repeats for sweep in params.sweep)
     if count > MAX_POINTS:
         raise ParamsError(
             f"expected at most {MAX_POINTS} points, found {count}; give fewer values or repeats"
         )
-    plan: list[Point] = []
-    for sweep in params.sweep:
-        for repeat, value in _order(sweep, params.workload.seed):
-            index = len(plan)
-            moved = _move(params, sweep.variable, value)
-            plan.append(
-                Point(
-                    point_id=f"{index:03d}-{sweep.variable.rpartition('.')[2]}-{_slug(value)}"
-                    f"-r{repeat}",
-                    index=index,
-                    variable=sweep.variable,
-                    value=value,
-                    repeat=repeat,
-                    seed=moved.workload.seed + repeat,
-                    engine=moved.engine,
-                    workload=moved.workload,
-                    load=moved.load,
-                )
-            )
-    return plan
+    orders = [list(_order(sweep, params.workload.seed)) for sweep in params.sweep]
+    turns = [
+        (sweep, repeat, value)
+        for repeat in range(max(sweep.repeats for sweep in params.sweep))
+        for sweep, order in zip(params.sweep, orders, strict=True)
+        for value in (order[repeat] if repeat < sweep.repeats else ())
+    ]
+    return [_make_point(params, index, *turn) for index, turn in enumerate(turns)]
 
 
-def _order(sweep: SweepParams, seed: int) -> Iterator[tuple[int, bool | int | float | str]]:
+def _make_point(params: Params, index: int, sweep: SweepParams, repeat: int, value: Value) -> Point:
+    moved = _move(params, sweep, value)
+    parts = [f"{index:03d}", sweep.variable.rpartition(".")[2], _slug(value)]
+    parts += [_slug(sweep.series)] if sweep.series else []
+    return Point(
+        point_id="-".join([*parts, f"r{repeat}"]),
+        index=index,
+        variable=sweep.variable,
+        value=value,
+        series=sweep.series,
+        repeat=repeat,
+        seed=moved.workload.seed + repeat,
+        engine=moved.engine,
+        workload=moved.workload,
+        load=moved.load,
+    )
+
+
+def _order(sweep: SweepParams, seed: int) -> Iterator[list[Value]]:
     rng = random.Random(f"order {seed} {sweep.variable}")
-    for repeat in range(sweep.repeats):
+    for _ in range(sweep.repeats):
         values = list(sweep.values)
         if sweep.order == "shuffled":
             rng.shuffle(values)
-        for value in values:
-            yield repeat, value
+        yield values
 
 
-def _move(params: Params, variable: str, value: Any) -> Params:
+def _move(params: Params, sweep: SweepParams, value: Value) -> Params:
     known = [path for path in list_paths() if path.startswith(SWEEPABLE)]
-    if variable not in known:
+    if sweep.variable not in known:
         raise ParamsError(
-            f"sweep.variable {variable} is not a parameter{name_nearest(variable, known)}"
+            f"sweep.variable {sweep.variable} is not a parameter"
+            f"{name_nearest(sweep.variable, known)}"
         )
-    section, _, knob = variable.partition(".")
     data = params.model_dump(mode="json")
-    data[section][knob] = value
-    return parse_params(data, source=f"sweep over {variable}")
+    source = f"sweep over {sweep.variable}" + (f", {sweep.series}" if sweep.series else "")
+    for path, own in sorted(sweep.set.items(), key=lambda one: one[0].count(".")):
+        if path not in known and path not in SECTIONS:
+            raise ParamsError(
+                f"{source}: set {path} is not a parameter{name_nearest(path, [*known, *SECTIONS])}"
+            )
+        section, _, knob = path.partition(".")
+        data[section] = {**data[section], knob: own} if knob else own
+    section, _, knob = sweep.variable.partition(".")
+    if isinstance(data[section], dict):
+        data[section] = {**data[section], knob: value}
+    return parse_params(data, source=source)
 
 
 def _slug(value: bool | int | float | str) -> str:

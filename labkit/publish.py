@@ -10,10 +10,9 @@ from typing import Any
 
 from labkit.errors import RecordsError
 from labkit.execute import execute_notebook, find_notebook
+from labkit.params import load_params
 from labkit.records import RunFolder, set_aside
 from labkit.report.export import export_report
-
-NOTEBOOK = "sweep"
 
 
 def make_notebook(run: RunFolder, *, measuring: bool) -> Path:
@@ -22,7 +21,8 @@ def make_notebook(run: RunFolder, *, measuring: bool) -> Path:
     An earlier notebook is kept beside it. Whatever ends this, the manifest is true afterwards: also
     of a run whose notebook ended before it began to measure.
     """
-    output = run.path / f"{NOTEBOOK}.ipynb"
+    notebook = find_notebook(load_params(run.params_path).notebook)
+    output = run.path / notebook.name
     with run.hold_notebook():
         set_aside(output)
         run.update_manifest(notebook={"name": output.name, "status": "running"})
@@ -33,7 +33,7 @@ def make_notebook(run: RunFolder, *, measuring: bool) -> Path:
         changes: dict[str, Any] = {}
         status = "failed"
         try:
-            execute_notebook(find_notebook(NOTEBOOK), output, parameters)
+            execute_notebook(notebook, output, parameters)
             status = "completed"
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt)
@@ -59,7 +59,7 @@ def write_report(run: RunFolder, *, fresh: bool = False) -> Path:
     """
     manifest = run.manifest()
     told = manifest["notebook"] or {}
-    notebook = run.path / f"{NOTEBOOK}.ipynb"
+    notebook = run.path / Path(str(told.get("name"))).name
     if manifest["status"] == "running":
         raise RecordsError(f"expected a run that has ended at {run.path}, found it still running")
     if fresh or told.get("status") != "completed" or not _is_notebook(notebook):

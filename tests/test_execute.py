@@ -125,5 +125,7 @@ def test_ctrl_c_interrupts_the_kernel_which_can_still_say_so(tmp_path: Path) -> 
 
 def test_the_notebooks_are_found() -> None:
     assert find_notebook("sweep").is_file()
-    with pytest.raises(NotebookError, match=r"nothing\.ipynb"):
+    with pytest.raises(NotebookError, match="expected nothing to be one of"):
         find_notebook("nothing")
+    with pytest.raises(NotebookError, match=r"expected a notebook at none\.ipynb"):
+        find_notebook("none.ipynb")

@@ -35,11 +35,11 @@ def test_each_sweep_moves_its_variable_alone() -> None:
     assert [
         (point.engine.max_num_seqs, point.engine.max_num_batched_tokens, point.repeat)
         for point in plan
-    ] == [(1, 256, 0), (2, 256, 0), (1, 256, 1), (2, 256, 1), (4, 64, 0)]
+    ] == [(1, 256, 0), (2, 256, 0), (4, 64, 0), (1, 256, 1), (2, 256, 1)]
 
 
 def test_every_value_has_the_same_seed_and_every_repeat_another() -> None:
-    assert [point.seed for point in make_plan(make_params())] == [10, 10, 11, 11, 10]
+    assert [point.seed for point in make_plan(make_params())] == [10, 10, 10, 11, 11]
 
 
 def test_ids_are_unique_names_of_folders() -> None:
@@ -95,3 +95,53 @@ def test_the_same_sweep_twice_is_refused() -> None:
 def test_recorded_times_need_a_workload_that_has_them() -> None:
     with pytest.raises(ParamsError, match=r"needs workload\.kind trace, found kind synthetic"):
         make_params(load={"mode": "trace"})
+
+
+ARMS = [
+    {"variable": "load.max_concurrency", "values": [1, 4], "series": "continuous", "repeats": 2},
+    {
+        "variable": "load.max_concurrency",
+        "values": [1, 4],
+        "series": "static in the engine",
+        "set": {"engine.static_batching": True},
+        "repeats": 2,
+    },
+]
+
+
+def test_arms_move_the_same_variable_and_take_turns() -> None:
+    plan = make_plan(make_params(sweep=ARMS))
+    assert [(point.series, point.value, point.repeat) for point in plan] == [
+        (arm, value, repeat)
+        for repeat in (0, 1)
+        for arm in ("continuous", "static in the engine")
+        for value in (1, 4)
+    ]
+    assert [point.engine.static_batching for point in plan[:4]] == [None, None, True, True]
+    assert plan[2].point_id == "002-max_concurrency-1-static-in-the-engine-r0"
+    assert plan[2].place()["series"] == "static in the engine"
+    assert len({point.seed for point in plan[:4]}) == 1
+
+
+def test_an_arm_may_take_another_engine() -> None:
+    other = {"engine": {"kind": "vllm", "model": "m"}, "engine.max_num_seqs": 8}
+    arms = [ARMS[0], {**ARMS[1], "set": other}]
+    engine = make_plan(make_params(sweep=arms))[2].engine
+    assert (engine.kind, engine.model, engine.max_num_seqs) == ("vllm", "m", 8)
+    assert engine.max_num_batched_tokens is None
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"series": None}, "sweep over load.max_concurrency has set and no series; name it"),
+        ({"set": {"load.max_concurrency": 2}}, "load.max_concurrency is what moves"),
+        ({"set": {"engine.max_num_seq": 2}}, r"set engine\.max_num_seq is not .*max_num_seqs\?"),
+        ({"set": {"slo.ttft_s": 2}}, r"set slo\.ttft_s is not a parameter"),
+        ({"set": {"engine": 3}}, "static in the engine: engine"),
+        ({"set": {"engine": {"kind": "vllm", "fast": 1}}}, r"engine\.fast is not a parameter"),
+    ],
+)
+def test_an_arm_that_cannot_be_meant(change: dict[str, object], told: str) -> None:
+    with pytest.raises(ParamsError, match=told):
+        make_plan(make_params(sweep=[ARMS[0], {**ARMS[1], **change}]))

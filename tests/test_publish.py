@@ -1,5 +1,6 @@
 """From a run folder to its notebook: whatever ends it, the manifest is true afterwards."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from labkit.errors import NotebookError, RecordsError
 from labkit.publish import make_notebook
 from labkit.records import RunFolder, replace_json
 
+PARAMS = Path(__file__).parent.parent / "params/quickstart.yaml"
+
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
@@ -20,6 +23,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     run = RunFolder(path)
     manifest = {"schema": 1, "name": "small", "status": "created", "error": None, "plan": []}
     replace_json(run.manifest_path, {**manifest, "notebook": None})
+    shutil.copyfile(PARAMS, run.params_path)
     return run
 
 

@@ -66,8 +66,8 @@ def test_every_launch_is_explained_in_its_order(monkeypatch: pytest.MonkeyPatch)
         {"variable": "load.max_concurrency", "values": [1, 2]},
     ]
     lines = list(explain_launches(make_plan(make_params(sweep=sweeps))))
-    assert [line.split(": ")[1] for line in lines] == ["n=1", "n=2", "n=1", "n=2", "n=4"]
-    assert lines[2].startswith("002-")
+    assert [line.split(": ")[1] for line in lines] == ["n=1", "n=2", "n=4", "n=1", "n=2"]
+    assert lines[3].startswith("004-")
 
 
 def test_nothing_is_launched_for_an_endpoint() -> None:

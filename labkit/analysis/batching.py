@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labkit.analysis.doubts import name_rows
-from labkit.analysis.effects import Finding
+from labkit.analysis.finding import Finding
 
 IN_ENGINE = (
     "the engine itself batched statically: it admitted nobody before a whole batch had ended"

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.effects import Finding
+from labkit.analysis.finding import Finding
 from labkit.analysis.interference import DOUBT, is_disturbed
+from labkit.analysis.row import name_value
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -42,7 +43,7 @@ def name_rows(rows: Rows) -> str:
     values: dict[str, list[str]] = {}
     for row in rows:
         repeat = f" (repeat {row['repeat']})" if row.get("repeat") else ""
-        told = f"{words.setting(row.get('value'))}{repeat}"
+        told = f"{name_value(row)}{repeat}"
         own = values.setdefault(words.short(row.get("variable")), [])
         if told not in own:
             own.append(told)

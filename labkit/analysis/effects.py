@@ -5,10 +5,9 @@ the verdict beside the numbers. It must not judge a point, nor know about the SL
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from labkit.analysis import words
+from labkit.analysis.finding import Finding
 from labkit.analysis.pool import Group, contrast, in_order, rank, tell_verdict, ties
 from labkit.analysis.schedule import name_latency
 from labkit.analysis.statistics import mean_interval
@@ -17,16 +16,6 @@ from labkit.analysis.unresolved import explain, explain_all
 OUTPUT = "output_throughput_tokens_per_s"
 LATENCIES = {"ttft_s": "TTFT", "tpot_s": "TPOT", "e2e_latency_s": "end-to-end latency"}
 CLOCK = "Latencies count from the intended time of a request, waits included."
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing to say on the first screen of a report."""
-
-    title: str
-    text: str
-    kind: Literal["result", "cost", "warning", "unknown", "fact"]
-    variable: str | None = None
 
 
 def choose_latencies(pooled: Sequence[Group]) -> dict[str, str]:
@@ -88,7 +77,7 @@ def cost(base: Group, best: Group) -> list[Finding]:
     """Say how the latencies change from the value of lowest throughput to the best one."""
     parts, worse, better, unknown = [], [], [], False
     for field, label in choose_latencies([base, best]).items():
-        if not base.series(field) or not best.series(field):
+        if not base.numbers(field) or not best.numbers(field):
             continue
         found = contrast(base, best, field)
         before, after = words.seconds(found.mean_a), words.seconds(found.mean_b)
@@ -156,7 +145,7 @@ def times(base: Group, best: Group) -> str:
 
 
 def _spread(group: Group, field: str = OUTPUT) -> str:
-    interval = mean_interval(group.series(field))
+    interval = mean_interval(group.numbers(field))
     if interval is None:
         return ""
     form = words.number if field == OUTPUT else words.seconds

@@ -6,14 +6,14 @@ beside the numbers.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from labkit.analysis import words
 from labkit.analysis.batching import batching
 from labkit.analysis.doubts import warn
 from labkit.analysis.effects import (
     OUTPUT,
-    Finding,
     cost,
     latency,
     single,
@@ -21,17 +21,20 @@ from labkit.analysis.effects import (
     throughput,
     times,
 )
+from labkit.analysis.finding import Finding, Kind
 from labkit.analysis.goodput import goodput
 from labkit.analysis.limits import resolution
 from labkit.analysis.pool import (
     Group,
+    arms,
     groups,
     rank,
+    take_arm,
     tell_doubt,
     tell_verdict,
     ties,
-    variables,
 )
+from labkit.analysis.questions import QUESTIONS
 
 __all__ = ["Finding", "conclude", "headline"]
 
@@ -41,13 +44,19 @@ Summary = Mapping[str, Any]
 
 
 def conclude(summary: Summary) -> list[Finding]:
-    """Return the findings of a run, those of each swept variable together, warnings last."""
+    """Return the findings of a run: what its notebook asks, or else those of each swept variable
+    and arm together; warnings last.
+    """
     if not summary["points"]:
         text = "The run holds no points, so there is nothing to conclude."
         return [Finding("No points", text, "unknown")]
-    found: list[Finding] = []
-    for variable in variables(summary):
-        found += _sweep(groups(summary, variable), variable)
+    found = _answer(summary)
+    if not found:
+        for arm in arms(summary):
+            pooled = groups(take_arm(summary, arm), arm[0])
+            points = tuple(name for one in pooled for name in one.points)
+            told = _sweep(pooled, arm[0])
+            found += [replace(one, series=arm[1], points=points) for one in told]
     return found + batching(summary["points"]) + warn(summary["points"])
 
 
@@ -55,7 +64,9 @@ def headline(summary: Summary) -> str:
     """Return the run in one line, for the title of a report."""
     if not summary["points"]:
         return "No points were measured"
-    pooled = [groups(summary, variable) for variable in variables(summary)]
+    if asked := _answer(summary):
+        return asked[0].title
+    pooled = [groups(take_arm(summary, arm), arm[0]) for arm in arms(summary)]
     told = [_line(one) for one in pooled if rank(one, OUTPUT, highest=True)]
     if not told:
         return "No point is valid, so nothing can be concluded"
@@ -63,7 +74,18 @@ def headline(summary: Summary) -> str:
     return "; ".join([first, *(other[0].lower() + other[1:] for other in others)])
 
 
+def _answer(summary: Summary) -> list[Finding]:
+    """Return what the question of the run's notebook is answered with, nothing for a sweep."""
+    question = QUESTIONS.get(str((summary.get("run") or {}).get("notebook")))
+    return question(summary) if question else []
+
+
 def _line(pooled: Sequence[Group]) -> str:
+    arm = next((one.series for one in pooled if one.series), None)
+    return f"{arm}: {_tell(pooled)}" if arm else _tell(pooled)
+
+
+def _tell(pooled: Sequence[Group]) -> str:
     """Return what one sweep found: by throughput, or by latency where that says nothing."""
     ranked = rank(pooled, OUTPUT, highest=True)
     best, worst = ranked[0], ranked[-1]
@@ -97,8 +119,8 @@ def _sweep(pooled: Sequence[Group], variable: str | None) -> list[Finding]:
 
 
 def _pressure(best: Group, subject: str) -> list[Finding]:
-    waiting, most = best.mean("num_requests_waiting.mean"), best.series("num_requests_waiting.max")
-    usage, full = best.mean("kv_cache_usage.mean"), best.series("kv_cache_usage.max")
+    waiting, most = best.mean("num_requests_waiting.mean"), best.numbers("num_requests_waiting.max")
+    usage, full = best.mean("kv_cache_usage.mean"), best.numbers("kv_cache_usage.max")
     sentences = []
     if waiting is None:
         reason = best.reason("num_requests_waiting")
@@ -129,5 +151,5 @@ def _pressure(best: Group, subject: str) -> list[Finding]:
     if measured:
         sentences.append(tell_verdict([best]))
     title = "Queue and KV cache" if subject == "It" else f"Queue and KV cache at {subject}"
-    kind: Literal["fact", "unknown"] = "fact" if measured else "unknown"
+    kind: Kind = "fact" if measured else "unknown"
     return [Finding(title, " ".join(sentences), kind, best.variable)]

@@ -7,7 +7,8 @@ and the Wilson intervals of what was counted part. It must not judge a point.
 from collections.abc import Sequence
 
 from labkit.analysis import words
-from labkit.analysis.effects import LATENCIES, Finding
+from labkit.analysis.effects import LATENCIES
+from labkit.analysis.finding import Finding
 from labkit.analysis.pool import Group, contrast, in_order, rank, tell_verdict
 from labkit.analysis.statistics import Interval, wilson_interval
 
@@ -59,7 +60,7 @@ def beats(best: Group, other: Group) -> bool:
 
 def count_met(group: Group) -> tuple[int, int] | None:
     """Return (requests within the SLO, all requests) over repeats, None where it is not told."""
-    met, total = group.series("num_slo_met"), group.series("num_requests")
+    met, total = group.numbers("num_slo_met"), group.numbers("num_requests")
     return (int(sum(met)), int(sum(total))) if met and len(met) == len(total) else None
 
 
@@ -70,7 +71,7 @@ def _interval(group: Group) -> Interval | None:
 
 def _bounds(group: Group) -> tuple[float, float] | None:
     """Return the interval of the share, times the requests that ended a second."""
-    interval, spans = _interval(group), group.series("duration_s")
+    interval, spans = _interval(group), group.numbers("duration_s")
     if interval is None or not sum(spans):
         return None
     rate = interval.n / sum(spans)

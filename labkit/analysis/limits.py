@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from labkit.analysis import words
 from labkit.analysis.doubts import name_rows
-from labkit.analysis.effects import OUTPUT, Finding, choose_latencies
+from labkit.analysis.effects import OUTPUT, choose_latencies
+from labkit.analysis.finding import Finding
 from labkit.analysis.interference import is_disturbed
 from labkit.analysis.pool import Group
 from labkit.analysis.row import Row, read

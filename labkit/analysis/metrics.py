@@ -110,6 +110,7 @@ def _identity(records: PointRecords) -> Row:
         "index": point.get("index"),
         "variable": point.get("variable"),
         "value": point.get("value"),
+        "series": point.get("series"),
         "repeat": point.get("repeat"),
         "seed": point.get("seed"),
         "status": point.get("status"),

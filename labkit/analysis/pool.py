@@ -4,7 +4,7 @@ It knows rows only; it must not judge them nor put them into words.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ from labkit.analysis import words
 from labkit.analysis.row import Row, is_usable, read
 from labkit.analysis.statistics import SINGLE_RUN_RESOLUTION, Comparison, compare
 from labkit.analysis.twins import find_spread, find_twins
+
+Arm = tuple[str | None, str | None]
+"""A swept variable and the name of an arm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,8 @@ class Group:
     variable: str | None
     value: Any
     rows: tuple[Row, ...]
+    series: str | None = None
+    """The arm that they belong to."""
     twins: tuple[tuple[Row, ...], ...] = ()
     """Rows of the whole run that had equal settings: what they differ by is noise."""
 
@@ -35,17 +40,22 @@ class Group:
         return f"{words.short(self.variable)} {self.label}"
 
     @property
+    def points(self) -> tuple[str, ...]:
+        """The ids of its points."""
+        return tuple(str(row.get("point_id")) for row in self.rows)
+
+    @property
     def doubted(self) -> bool:
         """Whether one of its repeats is SUSPECT."""
         return any(row.get("validity") == "SUSPECT" for row in self.rows)
 
-    def series(self, field: str) -> list[float]:
+    def numbers(self, field: str) -> list[float]:
         """Return one number a repeat for a field such as "ttft_s.p95", unmeasured ones left out."""
         return [value for row in self.rows if (value := read(row, field)) is not None]
 
     def mean(self, field: str) -> float | None:
         """Return the mean over repeats of a field, None where no repeat measured it."""
-        values = self.series(field)
+        values = self.numbers(field)
         return sum(values) / len(values) if values else None
 
     def reason(self, field: str) -> str:
@@ -55,28 +65,46 @@ class Group:
         return next((reason for reason in reasons if reason), "no reason was recorded")
 
 
-def variables(summary: Row) -> list[str | None]:
-    """Return the swept variables in the order of their first point."""
-    return list(dict.fromkeys(row.get("variable") for row in summary["points"]))
+def arms(summary: Row) -> list[Arm]:
+    """Return each swept variable with each of its arms, in the order of their first point."""
+    found = [(row.get("variable"), row.get("series")) for row in summary["points"]]
+    return list(dict.fromkeys(found))
+
+
+def take_arm(summary: Mapping[str, Any], arm: Arm) -> dict[str, Any]:
+    """Return the summary without what other arms measured of this variable."""
+    variable, series = arm
+    rows = [
+        row
+        for row in summary["points"]
+        if row.get("variable") != variable or row.get("series") == series
+    ]
+    return {**summary, "points": rows}
 
 
 def groups(summary: Row, variable: str | None) -> list[Group]:
     """Return the values of a variable with their usable rows; INVALID ones are left out.
+
+    Where several arms move it, `take_arm` comes first: arms are never pooled.
 
     Numbers come in ascending order, anything else in the order of the points.
     """
     found: dict[str, list[Row]] = {}
     for row in summary["points"]:
         if row.get("variable") == variable and is_usable(row):
-            found.setdefault(json.dumps(row.get("value"), sort_keys=True), []).append(row)
+            key = json.dumps([row.get("series"), row.get("value")], sort_keys=True)
+            found.setdefault(key, []).append(row)
     twins = tuple(find_twins(summary["points"]))
-    pooled = [Group(variable, rows[0].get("value"), tuple(rows), twins) for rows in found.values()]
+    pooled = [
+        Group(variable, rows[0].get("value"), tuple(rows), rows[0].get("series"), twins)
+        for rows in found.values()
+    ]
     return in_order(pooled)
 
 
 def rank(pooled: Sequence[Group], field: str, *, highest: bool) -> list[Group]:
     """Return the groups that measured a field, best first; equal ones keep their order."""
-    measured = [one for one in pooled if one.series(field)]
+    measured = [one for one in pooled if one.numbers(field)]
     sign = -1 if highest else 1
     return sorted(measured, key=lambda one: sign * (one.mean(field) or 0.0))
 
@@ -91,7 +119,7 @@ def contrast(a: Group, b: Group, field: str) -> Comparison:
 
     With one repeat, twins that lie further apart than the rule of thumb take its place.
     """
-    one, other = a.series(field), b.series(field)
+    one, other = a.numbers(field), b.numbers(field)
     noise = find_spread(a.twins, field) if min(len(one), len(other)) < 2 else None
     limit = max(SINGLE_RUN_RESOLUTION, noise.share if noise else 0.0)
     return compare(one, other, limit)

@@ -6,6 +6,8 @@ It must not know about other rows.
 from collections.abc import Mapping
 from typing import Any
 
+from labkit.analysis import words
+
 Row = Mapping[str, Any]
 
 
@@ -16,6 +18,12 @@ def read(row: Row, field: str) -> float | None:
     if part:
         value = value.get(part) if isinstance(value, Mapping) else None
     return None if value is None else float(value)
+
+
+def name_value(row: Row) -> str:
+    """Return the swept value with its arm: "64", "64 (static)"."""
+    value, series = words.setting(row.get("value")), row.get("series")
+    return f"{value} ({series})" if series else value
 
 
 def is_usable(row: Row) -> bool:

@@ -27,12 +27,14 @@ def find_twins(rows: Sequence[Row]) -> list[tuple[Row, ...]]:
         if is_usable(row) and row.get("asked"):
             lowered = row.get("stepped_down") or []
             settings = [row["asked"], lowered, row.get("workload"), row.get("load")]
+            # of endpoints, a row does not tell which one it was
+            settings += [row.get("series")] if row["asked"].get("kind") == "endpoint" else []
             found.setdefault(json.dumps(settings, sort_keys=True), []).append(row)
-    return [
-        tuple(own)
-        for own in found.values()
-        if len({json.dumps([row.get("variable"), row.get("value")]) for row in own}) > 1
-    ]
+    return [tuple(own) for own in found.values() if len({_place(row) for row in own}) > 1]
+
+
+def _place(row: Row) -> str:
+    return json.dumps([row.get("variable"), row.get("series"), row.get("value")])
 
 
 def find_spread(twins: Sequence[Sequence[Row]], field: str) -> Spread | None:

@@ -15,6 +15,7 @@ from labkit.records import RunFolder, read_json
 
 def run_params(chosen: argparse.Namespace) -> int:
     """Measure every point of a params file and write the report; a dry run prints the plan."""
+    from labkit.execute import find_notebook
     from labkit.request import (  # slow, unlike --help
         check_request,
         create_run,
@@ -23,6 +24,7 @@ def run_params(chosen: argparse.Namespace) -> int:
     )
 
     params = load_params(find_place(chosen.params), chosen.overrides)
+    find_notebook(params.notebook)
     reports = chosen.reports or find_reports()
     if chosen.resume is not None:
         run = RunFolder.open(chosen.resume)

@@ -23,9 +23,16 @@ class SweepParams(Section):
     values: Annotated[list[bool | int | float | str], Field(min_length=1)]
     repeats: PositiveInt = 1
     order: Literal["given", "shuffled"] = "given"
+    series: Annotated[str, Field(min_length=1, max_length=60)] | None = None
+    """The name of this arm, where several sweeps move the same variable to be compared."""
+    set: dict[str, Any] = Field(default_factory=dict)
+    """What else this arm changes, by dotted path, such as `{engine.static_batching: true}`; a whole
+    section (`engine`, `workload`, `load`) takes the place of the file's."""
 
     @model_validator(mode="after")
     def _check_values(self) -> Self:
+        if self.variable in self.set:
+            raise ValueError(f"{self.variable} is what moves; take it out of set")
         if len({json.dumps(value) for value in self.values}) != len(self.values):
             raise ValueError(f"values must differ from each other, found {self.values}")
         return self
@@ -61,6 +68,8 @@ class Params(Section):
     """One experiment."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
+    notebook: Annotated[str, Field(min_length=1)] = "sweep"
+    """What asks the question: one of labkit's notebooks, or the path of your own."""
     engine: EngineParams
     workload: WorkloadParams
     load: LoadParams
@@ -85,12 +94,15 @@ class Params(Section):
             )
         seen = set()
         for sweep in self.sweep:
-            key = (sweep.variable, *sorted(map(json.dumps, sweep.values)))
+            key = (sweep.variable, sweep.series, *sorted(map(json.dumps, sweep.values)))
             if key in seen:
                 raise ValueError(
-                    f"sweep moves {sweep.variable} over the same values twice; use repeats"
+                    f"sweep moves {sweep.variable} over the same values twice; use repeats, "
+                    "or give each its own series"
                 )
             seen.add(key)
+            if sweep.set and sweep.series is None:
+                raise ValueError(f"sweep over {sweep.variable} has set and no series; name it")
         return self
 
     def digest(self) -> str:

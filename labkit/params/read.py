@@ -40,6 +40,8 @@ def load_params(path: Path, overrides: Sequence[str] = ()) -> Params:
     for override in overrides:
         _override(data, override)
     settle_provider(data.get("engine"), path)
+    for arm in _list_arms(data):
+        settle_provider(arm.get("engine"), path)
     return parse_params(data, source=str(path))
 
 
@@ -69,6 +71,14 @@ def name_nearest(word: str, known: Sequence[str]) -> str:
     """Return "; did you mean X?" for the known word nearest to this one, or what is known."""
     near = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
+
+
+def _list_arms(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what each arm of a sweep sets, where it is told as it should be."""
+    sweeps = data.get("sweep")
+    for one in sweeps if isinstance(sweeps, list) else [sweeps]:
+        if isinstance(one, dict) and isinstance(one.get("set"), dict):
+            yield one["set"]
 
 
 def _override(data: dict[str, Any], override: str) -> None:

@@ -139,6 +139,8 @@ class StructuredParams(WorkloadFields):
     completion_tokens: Length
     """The most that an answer may take; an engine may end it when the JSON is whole."""
     json_schema: dict[str, JsonValue] = EXTRACTION_SCHEMA
+    constrained: bool = True
+    """Off sends the same prompts and asks for no schema, as a control."""
     endpoint: Literal["chat"] = "chat"
     """Alone: with completions some engines leave the schema aside and say nothing."""
 

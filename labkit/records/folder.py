@@ -41,6 +41,7 @@ class RunFolder:
         self.params_path = path / "params.yaml"
         self.manifest_path = path / "manifest.json"
         self.summary_path = path / "summary.json"
+        self.findings_path = path / "findings.json"
         self.table_path = path / "summary.csv"
         self.progress_path = path / "progress.jsonl"
         self.report_path = path / "report.html"

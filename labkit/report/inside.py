@@ -10,6 +10,7 @@ from typing import Any
 from labkit.analysis import words
 from labkit.analysis.doubts import name_rows
 from labkit.analysis.errors import KINDS
+from labkit.analysis.row import name_value
 from labkit.analysis.settings import Setting, Step, compare_settings, list_steps
 from labkit.report.quantities import look_up
 from labkit.report.tables import MISSING, make_table, show_verdict
@@ -67,7 +68,7 @@ def sides_table(rows: Sequence[Row], variable: str | None) -> str:
     head = [name, *(["Repeat"] if repeated else []), "Verdict", *(head for head, _ in COLUMNS)]
     body = [
         [
-            f'<th scope="row">{escape(words.setting(row.get("value")))}</th>',
+            f'<th scope="row">{escape(name_value(row))}</th>',
             *([f"<td>{escape(str(row.get('repeat')))}</td>"] if repeated else []),
             show_verdict(row, reasons=False),
             *(_show_mean(row, field) for _, field in COLUMNS),

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from labkit.analysis import words
+from labkit.analysis.row import name_value
 from labkit.report.tables import MISSING, make_table, show_verdict
 
 Row = dict[str, Any]
@@ -52,7 +53,7 @@ def _make(rows: Sequence[Row], variable: str | None) -> str:
     head = [name, *(["Repeat"] if repeated else []), "Verdict", *HEADS]
     body = [
         [
-            f'<th scope="row">{escape(words.setting(row.get("value")))}</th>',
+            f'<th scope="row">{escape(name_value(row))}</th>',
             *([f"<td>{escape(str(row.get('repeat')))}</td>"] if repeated else []),
             show_verdict(row, reasons=False),
             *_list_cells(row),

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.findings import Finding
+from labkit.analysis.finding import Finding
 
 MARKS = {"result": "✓", "cost": "⇄", "warning": "!", "unknown": "?", "fact": "•"}
 NAMES = {
@@ -24,30 +24,37 @@ NAMES = {
 def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[str, Any]) -> str:
     """Return the title, one line on what was measured, and the findings as a list of cards."""
     facts = " · ".join(escape(fact) for fact in list_facts(summary["run"], summary["points"]))
-    groups: dict[str | None, list[Finding]] = {}
+    groups: dict[tuple[str | None, str | None], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault(finding.variable, []).append(finding)
-    told = "\n".join(make_group(variable, group) for variable, group in groups.items())
+        groups.setdefault((finding.variable, finding.series), []).append(finding)
+    told = "\n".join(make_group(*arm, group) for arm, group in groups.items())
     return (
         f'<header class="opening"><h1>{escape(headline)}</h1>\n'
         f'<p class="facts">{facts}</p>\n{told}</header>'
     )
 
 
-def make_group(variable: str | None, findings: Sequence[Finding]) -> str:
-    """Return the findings of one variable, or of the whole run, below a small heading."""
-    name = f"<code>{escape(words.short(variable))}</code>" if variable else "The whole run"
+def make_group(variable: str | None, series: str | None, findings: Sequence[Finding]) -> str:
+    """Return the findings of one variable and arm, or of the whole run, below a small heading."""
     cards = "\n".join(make_card(finding) for finding in findings)
-    return f'<h2 class="group">{name}</h2>\n<ul class="findings">\n{cards}\n</ul>'
+    heading = f'<h2 class="group">{name_arm(variable, series)}</h2>'
+    return f'{heading}\n<ul class="findings">\n{cards}\n</ul>'
+
+
+def name_arm(variable: str | None, series: str | None) -> str:
+    """Return a heading for one variable and arm, or for the whole run, as HTML."""
+    name = f"<code>{escape(words.short(variable))}</code>" if variable else "The whole run"
+    return f"{name}, {escape(series)}" if series else name
 
 
 def make_card(finding: Finding) -> str:
     """Return one finding as a list item."""
     name, mark = NAMES[finding.kind], MARKS[finding.kind]
+    verdict = f'<span class="verdict">{escape(finding.verdict)}</span> ' if finding.verdict else ""
     return (
         f'<li class="finding {finding.kind}"><span class="mark" role="img" '
         f'aria-label="{escape(name)}">{mark}</span>'
-        f"<div><strong>{escape(finding.title)}</strong><p>{escape(finding.text)}</p></div></li>"
+        f"<div>{verdict}<strong>{escape(finding.title)}</strong><p>{escape(finding.text)}</p></div></li>"
     )
 
 

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from labkit.analysis import words
+from labkit.analysis.row import name_value
 from labkit.report.quantities import look_up
 from labkit.report.tables import MISSING, make_table
 
@@ -54,7 +55,7 @@ def resources_table(summary: Mapping[str, Any]) -> str:
 
 
 def _list_cells(row: Row) -> list[str]:
-    place = f"{words.short(row.get('variable'))} {words.setting(row.get('value'))}"
+    place = f"{words.short(row.get('variable'))} {name_value(row)}"
     if row.get("repeat"):
         place += f" (repeat {row['repeat']})"
     cells = [f'<th scope="row">{escape(place)}</th>']

@@ -11,6 +11,7 @@ from typing import Any
 
 from labkit.analysis import words
 from labkit.analysis.errors import cut
+from labkit.analysis.row import name_value
 from labkit.analysis.schedule import is_scheduled, name_latency
 from labkit.report.quantities import look_up
 
@@ -95,7 +96,7 @@ def choose_columns(rows: Sequence[dict[str, Any]]) -> list[Column]:
 def list_cells(row: dict[str, Any], columns: Sequence[Column], *, repeated: bool) -> list[str]:
     """Return the cells of one point; which repeat it is stands there if there are any."""
     cells = [
-        f'<th scope="row">{escape(words.setting(row.get("value")))}</th>',
+        f'<th scope="row">{escape(name_value(row))}</th>',
         *([f"<td>{escape(str(row.get('repeat')))}</td>"] if repeated else []),
         show_verdict(row),
         show_count(look_up(row, "num_ok")),

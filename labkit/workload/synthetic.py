@@ -47,7 +47,7 @@ def synthesize(
 def _name_format(
     workload: SyntheticParams | MixedParams | StructuredParams,
 ) -> dict[str, Any] | None:
-    if not isinstance(workload, StructuredParams):
+    if not isinstance(workload, StructuredParams) or not workload.constrained:
         return None
     schema = {"name": SCHEMA_NAME, "schema": workload.json_schema, "strict": True}
     return {"type": "json_schema", "json_schema": schema}

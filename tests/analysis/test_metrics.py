@@ -112,7 +112,7 @@ def test_a_point_that_never_ran_has_reasons_instead_of_zeros():
     assert "duration_s" in nulls
     assert "kv_cache_usage" in nulls
     assert "goodput_per_s" in nulls
-    without = set(nulls) - set(row["null_reasons"]) - {"prefix_cache_hit_rate_source"}
+    without = set(nulls) - set(row["null_reasons"]) - {"prefix_cache_hit_rate_source", "series"}
     assert not without
     assert row["null_reasons"]["ttft_s"] == "no request was recorded: the engine died"
     assert row["validity"] == "INVALID"
@@ -122,7 +122,7 @@ def test_a_point_that_never_ran_has_reasons_instead_of_zeros():
 def test_every_null_of_a_good_point_has_a_reason():
     row = summarize_point(records([request()], [engine(11.0)]))
     nulls = {name for name, value in row.items() if value is None} - {"error", "error_kind"}
-    assert nulls - set(row["null_reasons"]) == {"prefix_cache_hit_rate_source"}
+    assert nulls - set(row["null_reasons"]) == {"prefix_cache_hit_rate_source", "series"}
     assert not set(row["null_reasons"]) - nulls
     json.dumps(row, allow_nan=False)
 

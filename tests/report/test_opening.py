@@ -2,7 +2,7 @@
 
 import pytest
 
-from labkit.analysis.findings import Finding
+from labkit.analysis.finding import Finding
 from labkit.report.opening import (
     describe_load,
     describe_workload,

@@ -113,6 +113,8 @@ def test_structured_asks_for_the_schema() -> None:
         "json_schema": {"name": "answer", "schema": schema, "strict": True},
     }
     assert workload.endpoint == "chat"
+    free = generate(make(kind="structured", constrained=False), seed=1, salt="p0").requests[0]
+    assert free.response_format is None
     usual = generate(make(kind="structured"), seed=1, salt="p0").requests[0].response_format
     assert usual is not None
     assert usual["json_schema"]["schema"]["required"] == ["title", "category", "urgent", "items"]

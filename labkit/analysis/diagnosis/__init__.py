@@ -69,11 +69,15 @@ def _apply(rule: Rule, points: Sequence[Row]) -> list[tuple[tuple[str, ...], Mat
             if (match := rule.check(row)) is not None:
                 found.append(((str(row.get("point_id")),), match))
     if rule.check_sweep is not None:
-        for variable in dict.fromkeys(row.get("variable") for row in usable):
-            own = [row for row in usable if row.get("variable") == variable]
+        for arm in dict.fromkeys(map(_name_arm, usable)):
+            own = [row for row in usable if _name_arm(row) == arm]
             if (match := rule.check_sweep(own)) is not None:
                 found.append((match.points, match))
     return found
+
+
+def _name_arm(row: Row) -> tuple[Any, Any]:
+    return row.get("variable"), row.get("series")
 
 
 def _tell(rule: Rule, matches: Sequence[tuple[tuple[str, ...], Match]]) -> dict[str, Any]:

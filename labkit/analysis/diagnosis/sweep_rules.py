@@ -99,7 +99,7 @@ def _rises(at: Group, later: Sequence[Group]) -> bool:
 
 def _pool(rows: Sequence[Row], variable: str, fields: Sequence[str]) -> list[Group]:
     pooled = groups({"points": list(rows)}, variable)
-    return [one for one in pooled if all(one.series(field) for field in fields)]
+    return [one for one in pooled if all(one.numbers(field) for field in fields)]
 
 
 def _list_points(pooled: Sequence[Group]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from labkit.analysis import words
+from labkit.analysis.row import name_value
 from labkit.records import PointRecords
 from labkit.report.figures.bars import choose_shown, draw_requests, tell_phases, title_requests
 from labkit.report.figures.captions import tell
@@ -155,7 +156,7 @@ def explain_absence(records: PointRecords, source: str, row: dict[str, Any], fie
 def word(records: PointRecords, row: dict[str, Any]) -> tuple[str, str]:
     """Return title and alternative text of a timeline."""
     name = words.short(str(row.get("variable") or records.point.get("variable") or "point"))
-    value = words.setting(row.get("value", records.point.get("value")))
+    value = name_value(row if "value" in row else records.point)
     seconds = find_end(records) - find_start(records)
     parts = [f"{len(records.requests)} requests in {words.seconds(seconds)}"]
     peaks = [

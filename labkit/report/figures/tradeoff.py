@@ -114,8 +114,8 @@ def plot_tradeoff(summary: dict[str, Any], variable: str) -> go.Figure:
         figure.update_layout(showlegend=True)
         figure.update_traces(showlegend=False)
         add_hollow_key(figure, hollow)
-    pooled = [one for one in groups(summary, variable) if one.series(X_PATH)]
-    pooled = [one for one in pooled if one.series(latency.path)]
+    pooled = [one for one in groups(summary, variable) if one.numbers(X_PATH)]
+    pooled = [one for one in pooled if one.numbers(latency.path)]
     title = f"Latency against throughput by {name}: no valid measurement"
     if values:
         title = word_title(pooled, latency.path)

@@ -1,0 +1,12 @@
+"""What each notebook asks, answered from a summary: one module a question, chosen by its name.
+
+A question that the points can't answer is said to be open. No module here may judge a point.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from labkit.analysis.finding import Finding
+
+QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {}
+"""By the name of a notebook; one that is not here is answered variable by variable."""
