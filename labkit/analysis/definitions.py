@@ -35,6 +35,7 @@ goodput_per_s   ok requests that meet every limit of the SLO / duration_s. A fai
                 miss, and so is one without a first token. Without a gap, the tpot limit is met. In
                 open loop and trace TTFT and end-to-end latency count from the intended time.
 slo_attainment  requests that meet every limit of the SLO / all requests.
+json_share      answers that are one JSON value / ok requests that had to be JSON.
 num_dropped     requests that were never sent, such as the steps of a task after one that failed.
 kv_cache_usage  share of the KV cache in use, 0..1, as the engine reports it.
 num_requests_running    requests that have a place in the engine, in prefill or in decode.

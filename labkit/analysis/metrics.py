@@ -19,7 +19,7 @@ from labkit.analysis.kv_memory import kv_memory
 from labkit.analysis.latencies import latencies, measure, pool_gaps
 from labkit.analysis.notes import take_notes
 from labkit.analysis.phases import phases
-from labkit.analysis.rates import lengths, rates, span_of
+from labkit.analysis.rates import json_share, lengths, rates, span_of
 from labkit.analysis.sampling import sampling
 from labkit.analysis.schedule import is_scheduled, schedule
 from labkit.analysis.series import finite
@@ -72,6 +72,7 @@ def summarize_point(
     row.update(latencies(requests, ok, measured, scheduled=scheduled, error=error, reasons=reasons))
     row.update(schedule(requests, scheduled=scheduled, reasons=reasons))
     row.update(lengths(ok, point, reasons))
+    row.update(json_share(ok, reasons))
     row.update(rates(requests, ok, measured, slo or {}, reasons, scheduled=scheduled))
     row.update(_steady(requests, ok, measured, row, reasons))
     window = _window(point, requests)

@@ -38,6 +38,15 @@ def meets(
     return True
 
 
+def json_share(ok: Sequence[Row], reasons: Row) -> Row:
+    """Return the share of ok answers that were JSON, among those that had to be."""
+    judged = [request["is_json"] for request in ok if request.get("is_json") is not None]
+    if not judged:
+        reasons["json_share"] = "no request asked for JSON"
+        return {"json_share": None}
+    return {"json_share": sum(judged) / len(judged)}
+
+
 def lengths(ok: Sequence[Row], point: Row, reasons: Row) -> Row:
     """Return what was sent and received in tokens, and how far it is from what was asked.
 

@@ -147,6 +147,20 @@ def wilson_interval(hits: int, n: int) -> Interval | None:
     return Interval(low, high, n, False, "Wilson's interval")
 
 
+def ratio_interval(a: Sequence[float], b: Sequence[float]) -> Interval | None:
+    """Return the 95 % interval of mean b over mean a: Welch's t on the logarithms of the repeats.
+
+    None below two repeats on a side, or where a number is not above 0. The means are geometric.
+    """
+    if min(len(a), len(b)) < 2 or min(*a, *b) <= 0:
+        return None
+    found = compare(np.log(a).tolist(), np.log(b).tolist()).interval
+    if found is None:
+        return None
+    low, high = math.exp(found.low), math.exp(found.high)
+    return Interval(low, high, found.n, True, "Welch's t interval of logarithms")
+
+
 def compare(
     a: Sequence[float], b: Sequence[float], resolution: float = SINGLE_RUN_RESOLUTION
 ) -> Comparison:

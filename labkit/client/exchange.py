@@ -29,6 +29,7 @@ class Exchange:
     """(error_kind, message) where the transport already knows that it went wrong."""
     task_id: str | None = None
     step: int | None = None
+    wants_json: bool = False
 
 
 current: ContextVar[Exchange] = ContextVar("exchange")

@@ -4,6 +4,7 @@ It must not know sockets, clients, or how a latency is derived.
 """
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -54,12 +55,22 @@ async def describe(exchange: Exchange, redact: Callable[[str], str]) -> tuple[di
         "cached_tokens": read_count(answer.usage, "prompt_tokens_details", "cached_tokens"),
         "tokens_source": source,
         "finish_reason": answer.finish_reason and redact(answer.finish_reason)[:40],
+        "is_json": is_json(answer.text) if exchange.wants_json and not fault else None,
         "status": "error" if fault else "ok",
         "error_kind": fault[0] if fault else None,
         "error_message": redact(fault[1])[:MAX_MESSAGE_CHARS] if fault else None,
         "http_status": exchange.http_status,
     }
     return record, answer.text
+
+
+def is_json(text: str) -> bool:
+    """Return whether a text is one JSON value and nothing else."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _round(stamp_s: float | None) -> float | None:

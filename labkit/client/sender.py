@@ -98,6 +98,7 @@ class Sender:
                 request.request_id, intended_at_s, intended_at_s, task_id=request.task_id
             )
             exchange.step = step if request.task_id is not None else None
+            exchange.wants_json = request.response_format is not None
             async with self._limit or contextlib.nullcontext():
                 if self._limit:
                     exchange.released_at_s = max(intended_at_s, time.monotonic())

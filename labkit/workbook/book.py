@@ -42,6 +42,11 @@ class Workbook:
         display(HTML(make_opening(told["headline"], findings, self.summary)))
         display(HTML(diagnosis_block(self.summary)))
 
+    def show_arms(self, *fields: str) -> None:
+        """Show each arm of a variable as a line, a panel for each field such as "ttft_s.p95"."""
+        for variable in dict.fromkeys(str(arm[0]) for arm in self.arms):
+            display(figures.plot_arms(self.summary, variable, fields))
+
     def show_sweeps(self) -> None:
         """Show for every variable trade-off, latency, throughput, pressure, phases, step time."""
         for arm in self.arms:

@@ -176,3 +176,11 @@ def test_notes_tell_chunks_of_several_tokens_and_counted_tokens():
         "a chunk holds 2.00 tokens on average; itl_s is by chunk",
         "token counts of some requests come from chunks",
     ]
+
+
+def test_the_share_of_json_is_of_the_answers_that_had_to_be():
+    row = summarize_point(records([request(is_json=True), request(is_json=False), request()]))
+    assert row["json_share"] == 0.5
+    none = summarize_point(records([request()]))
+    assert none["json_share"] is None
+    assert none["null_reasons"]["json_share"] == "no request asked for JSON"

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from labkit.analysis.statistics import (
@@ -7,6 +9,7 @@ from labkit.analysis.statistics import (
     mean_interval,
     percentile,
     percentile_supported,
+    ratio_interval,
     t_quantile,
 )
 
@@ -93,3 +96,14 @@ def test_welch_by_hand():
     assert found.ratio == pytest.approx(21 / 11)
     assert found.interval.low == pytest.approx(10 - 2.2666, abs=1e-3)
     assert compare([0], [1]).ratio is None
+
+
+def test_the_interval_of_a_ratio_is_of_logarithms():
+    # logs: (0, ln 2) and (ln 2, ln 4): difference ln 2, each variance (ln 2)^2 / 2, so the
+    # standard error is ln 2 / sqrt 2, with 2 degrees of freedom: t = 4.303
+    found = ratio_interval([1, 2], [2, 4])
+    half = 4.303 * math.log(2) / math.sqrt(2)
+    assert found.low == pytest.approx(2 * math.exp(-half))
+    assert found.high == pytest.approx(2 * math.exp(half))
+    assert ratio_interval([1], [2, 4]) is None
+    assert ratio_interval([0, 1], [2, 4]) is None

@@ -1,6 +1,7 @@
 """Records of what went wrong: quoted, short, and without a part of the key."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -64,3 +65,15 @@ def test_a_long_message_is_cut_after_the_key_is_out() -> None:
     told = record(f'{{"error": "{"x" * 1990}{KEY}"}}'.encode())
     assert told["error_kind"] == "stream_error"
     assert told["error_message"] == "x" * 1990 + "[redacted]"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [('{"a": 1}', True), (' [1, 2]\n', True), ('{"a": 1', False), ("Sure: {}", False)],
+)  # fmt: skip
+def test_an_answer_that_had_to_be_json_is_judged(text: str, found: bool) -> None:
+    event = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}
+    body = f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode()
+    exchange = Exchange("r", 0.0, 0.0, pieces=[(1.0, body)], wants_json=True)
+    assert asyncio.run(describe(exchange, make_redact("")))[0]["is_json"] is found
+    assert record(body)["is_json"] is None

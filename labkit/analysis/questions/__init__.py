@@ -7,6 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from labkit.analysis.finding import Finding
+from labkit.analysis.questions import (
+    batching,
+    chunked_prefill,
+    engines,
+    prefix_cache,
+    structured,
+)
 
-QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {}
+QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {
+    "batching": batching.conclude,
+    "chunked_prefill": chunked_prefill.conclude,
+    "engines": engines.conclude,
+    "prefix_cache": prefix_cache.conclude,
+    "structured": structured.conclude,
+}
 """By the name of a notebook; one that is not here is answered variable by variable."""
