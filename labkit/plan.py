@@ -1,6 +1,7 @@
 """From params to the list of points, pure: nothing is launched, read or written here."""
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -126,4 +127,5 @@ def _move(params: Params, sweep: SweepParams, value: Value) -> Params:
 
 def _slug(value: bool | int | float | str) -> str:
     text = str(value).lower()
-    return "".join(char if char.isalnum() or char == "." else "-" for char in text)[:40]
+    plain = "".join(char if char.isalnum() or char == "." else "-" for char in text)
+    return re.sub("-+", "-", plain)[:40]

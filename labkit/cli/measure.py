@@ -39,7 +39,9 @@ def run_params(chosen: argparse.Namespace) -> int:
         if chosen.resume is not None:
             plan = [point for point in plan if not run.is_measured(point.point_id)]
         for point in plan:
-            print(f"{point.point_id}: {point.variable} = {point.value}, repeat {point.repeat}")
+            arm = f", {point.series}" if point.series else ""
+            place = f"{point.variable} = {point.value}{arm}, repeat {point.repeat}"
+            print(f"{point.point_id}: {place}")
         print("\nengines, each launched for the points from the one named on:")
         for line in explain_launches(plan):
             print(line)

@@ -13,7 +13,7 @@ from labkit.analysis.pool import Arm, take_arm
 from labkit.records import RunFolder, read_json
 from labkit.report import figures, inside, kv_memory, resources, tables
 from labkit.report.diagnosis import diagnosis_block
-from labkit.report.opening import list_commands, make_opening, name_arm
+from labkit.report.opening import list_commands, make_conclusion, make_opening, name_arm
 from labkit.workbook.summary import write_summary
 
 
@@ -62,6 +62,11 @@ class Workbook:
             ):
                 display(plot(own, variable))
 
+    def show_step_time(self) -> None:
+        """Show for every arm what a decode step takes, and what batching can give at most."""
+        for arm in self.arms:
+            display(figures.plot_step_time(take_arm(self.summary, arm), str(arm[0])))
+
     def show_timelines(self) -> None:
         """Show what happened inside every point, on one time axis each."""
         rows = {row["point_id"]: row for row in self.summary["points"]}
@@ -75,6 +80,12 @@ class Workbook:
         display(HTML(resources.resources_table(self.summary)))
         display(HTML(tables.definitions_table(tables.read_definitions(definitions.__doc__ or ""))))
         display(HTML(tables.environment_table(self.summary["run"]["environment"])))
+
+    def show_conclusion(self) -> None:
+        """Show what was concluded once more, with how sure it is and what it rests on."""
+        told = read_json(self.run.findings_path)
+        findings = [Finding.read(one) for one in told["findings"]]
+        display(HTML(make_conclusion(told["headline"], findings, self.summary)))
 
     def show_rerun(self) -> None:
         """Show exactly how to measure this again."""

@@ -77,24 +77,22 @@ def _compare(pairs: Sequence[Pair], variable: str, series: str) -> list[Finding]
 
 
 def _answer(pairs: Sequence[Pair], variable: str, series: str) -> list[Finding]:
-    """Say what a whole answer takes: fewer tokens may outweigh slower ones, or the other way."""
-    told = []
-    fields = ((LENGTH, "tokens an answer", words.number), (E2E, "median latency", words.seconds))
+    """Say when the schema ends an answer; free text is as long as it was asked to be."""
+    told, evidence = [], []
     for one in pairs:
-        if one.measures(E2E) and one.measures(LENGTH):
-            told.append(_tell(one, fields))
+        length, latency = one.b.mean(LENGTH), one.b.mean(E2E)
+        if length is None or latency is None:
+            continue
+        told.append(f"{one.name}: {words.number(length)} tokens in {words.seconds(latency)}")
+        evidence.append(Evidence(LENGTH, f"{one.name}, {series}", length))
     if not told:
         return []
-    at = pairs[-1]
-    effect = at.ratio(E2E)
-    title = f"{series}: no resolved effect on a whole answer"
-    if at.is_resolved(E2E):
-        less = effect.value < 1
-        title = f"A whole answer takes {'less' if less else 'more'} time with {series}"
-    used = [group for one in pairs for group in (one.a, one.b)]
-    points = tuple(point for one in pairs for point in one.points)
-    text = f"{' '.join(told)} {tell_verdict(used)}"
-    return [Finding(title, text, "fact", variable, effect=effect, points=points)]
+    text = f"Tokens of an answer on average, and its median latency: {'; '.join(told)}. "
+    text += "The free text was as long as it was asked to be, so what the schema saves depends on "
+    text += f"how long your free answers are. {tell_verdict([one.b for one in pairs])}"
+    title = f"{series} ends an answer after {words.number(evidence[-1].value)} tokens"
+    points = tuple(point for one in pairs for point in one.b.points)
+    return [Finding(title, text, "fact", variable, evidence=tuple(evidence), points=points)]
 
 
 def _valid(pooled: Sequence[Group], variable: str, series: str) -> list[Finding]:
