@@ -46,6 +46,11 @@ def tell_ratio(effect: Effect) -> str:
     return f"{told} (95 % interval {span}, {effect.n} repeats)"
 
 
+def tell_gain(ratio: float) -> str:
+    """Return "2.4 times the", or "38 % more", to stand before what is compared."""
+    return f"{_tell_times(ratio)} the" if ratio >= 2 else _tell_share(ratio)
+
+
 def check_claim(
     claim: str,
     pair: Pair,

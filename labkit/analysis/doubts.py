@@ -9,7 +9,6 @@ from typing import Any
 from labkit.analysis import words
 from labkit.analysis.finding import Finding
 from labkit.analysis.interference import DOUBT, is_disturbed
-from labkit.analysis.row import name_value
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -39,15 +38,18 @@ def warn(points: Rows) -> list[Finding]:
 
 
 def name_rows(rows: Rows) -> str:
-    """Return "max_num_seqs 1, 2 (repeat 1) and 4, max_num_batched_tokens 32"."""
-    values: dict[str, list[str]] = {}
+    """Return "max_num_seqs 1, 2 (repeat 1) and 4, max_concurrency 4 and 8 of static"."""
+    values: dict[tuple[str, Any], list[str]] = {}
     for row in rows:
         repeat = f" (repeat {row['repeat']})" if row.get("repeat") else ""
-        told = f"{name_value(row)}{repeat}"
-        own = values.setdefault(words.short(row.get("variable")), [])
+        told = f"{words.setting(row.get('value'))}{repeat}"
+        own = values.setdefault((words.short(row.get("variable")), row.get("series")), [])
         if told not in own:
             own.append(told)
-    return ", ".join(f"{name} {words.join(own)}" for name, own in values.items())
+    return ", ".join(
+        f"{name} {words.join(own)}" + (f" of {series}" if series else "")
+        for (name, series), own in values.items()
+    )
 
 
 def tell_foreign(rows: Rows) -> str:

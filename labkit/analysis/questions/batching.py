@@ -9,7 +9,7 @@ from typing import Any
 from labkit.analysis import words
 from labkit.analysis.arms import Pair, choose_pair, find_groups, list_series, pair_arms
 from labkit.analysis.batching import BY_CLIENT, IN_ENGINE, tell_batching
-from labkit.analysis.claims import check_claim
+from labkit.analysis.claims import check_claim, tell_change, tell_gain
 from labkit.analysis.effects import OUTPUT
 from labkit.analysis.finding import Effect, Evidence, Finding
 from labkit.analysis.pool import contrast, tell_verdict
@@ -64,7 +64,8 @@ def find_arms(summary: Summary) -> tuple[str | None, list[str]]:
 def _compare(pair: Pair) -> list[Finding]:
     found = []
     if pair.measures(OUTPUT):
-        found.append(
+        found += [
+            _gain(pair),
             check_claim(
                 f"{pair.b.series} gives at least twice the output of {pair.a.series}",
                 pair,
@@ -73,8 +74,8 @@ def _compare(pair: Pair) -> list[Finding]:
                 side="least",
                 label="output",
                 form=words.tokens_per_second,
-            )
-        )
+            ),
+        ]
     if pair.measures(TTFT):
         found.append(
             check_claim(
@@ -92,6 +93,27 @@ def _compare(pair: Pair) -> list[Finding]:
         text += "; what differs may be the requests."
         found.append(Finding("The arms were not asked the same", text, "warning", VARIABLE))
     return found
+
+
+def _gain(pair: Pair) -> Finding:
+    """Say in one sentence what continuous batching gave over a control."""
+    effect, resolved = pair.ratio(OUTPUT), pair.is_resolved(OUTPUT)
+    title = f"{pair.b.series}: no resolved gain in output over {pair.a.series} at {pair.name}"
+    if resolved:
+        told = tell_gain(effect.value)
+        title = f"{pair.b.series} gives {told} output {'of' if effect.value >= 2 else 'than'} "
+        title += f"{pair.a.series} at {pair.name}"
+    told = tell_change(pair, OUTPUT, "output", words.tokens_per_second)
+    text = f"{told[0].upper()}{told[1:]}. {tell_verdict([pair.a, pair.b])}"
+    return Finding(
+        title,
+        text,
+        "result" if resolved else "unknown",
+        VARIABLE,
+        effect=effect,
+        evidence=pair.evidence(OUTPUT),
+        points=pair.points,
+    )
 
 
 def _shape(summary: Summary, control: str, continuous: str, pair: Pair) -> list[Finding]:
