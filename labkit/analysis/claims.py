@@ -47,8 +47,8 @@ def tell_ratio(effect: Effect) -> str:
 
 
 def tell_gain(ratio: float) -> str:
-    """Return "2.4 times the", or "38 % more", to stand before what is compared."""
-    return f"{_tell_times(ratio)} the" if ratio >= 2 else _tell_share(ratio)
+    """Return "2.4 times", or "38 % more than", to stand before what is compared."""
+    return _tell_times(ratio) if ratio >= 2 else f"{_tell_share(ratio)} than"
 
 
 def check_claim(

@@ -19,6 +19,8 @@ NAMES = {
     "unknown": "Can't tell",
     "fact": "Fact",
 }
+VERDICTS = {"held": ("✓", "result"), "not held": ("✗", "fact"), "can't tell": ("?", "unknown")}
+"""The mark and the look of a claim that was tested."""
 
 
 def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[str, Any]) -> str:
@@ -74,10 +76,13 @@ def name_arm(variable: str | None, series: str | None) -> str:
 
 def make_card(finding: Finding) -> str:
     """Return one finding as a list item."""
-    name, mark = NAMES[finding.kind], MARKS[finding.kind]
-    verdict = f'<span class="verdict">{escape(finding.verdict)}</span> ' if finding.verdict else ""
+    name, mark, kind = NAMES[finding.kind], MARKS[finding.kind], str(finding.kind)
+    verdict = ""
+    if finding.verdict:
+        name, mark, kind = "Claim", *VERDICTS[finding.verdict]
+        verdict = f'<span class="told {kind}">{escape(finding.verdict)}</span> '
     return (
-        f'<li class="finding {finding.kind}"><span class="mark" role="img" '
+        f'<li class="finding {kind}"><span class="mark" role="img" '
         f'aria-label="{escape(name)}">{mark}</span>'
         f"<div>{verdict}<strong>{escape(finding.title)}</strong><p>{escape(finding.text)}</p></div></li>"
     )

@@ -67,7 +67,7 @@ def _compare(pair: Pair) -> list[Finding]:
         found += [
             _gain(pair),
             check_claim(
-                f"{pair.b.series} gives at least twice the output of {pair.a.series}",
+                f"At least twice the output of {pair.a.series}",
                 pair,
                 OUTPUT,
                 claimed=MORE_OUTPUT,
@@ -79,7 +79,7 @@ def _compare(pair: Pair) -> list[Finding]:
     if pair.measures(TTFT):
         found.append(
             check_claim(
-                f"P95 TTFT of {pair.b.series} is 40 % or more below {pair.a.series}",
+                f"P95 TTFT 40 % or more below that of {pair.a.series}",
                 pair,
                 TTFT,
                 claimed=LESS_TTFT,
@@ -98,11 +98,10 @@ def _compare(pair: Pair) -> list[Finding]:
 def _gain(pair: Pair) -> Finding:
     """Say in one sentence what continuous batching gave over a control."""
     effect, resolved = pair.ratio(OUTPUT), pair.is_resolved(OUTPUT)
-    title = f"{pair.b.series}: no resolved gain in output over {pair.a.series} at {pair.name}"
+    told = f"no resolved gain over {pair.a.series}"
     if resolved:
-        told = tell_gain(effect.value)
-        title = f"{pair.b.series} gives {told} output {'of' if effect.value >= 2 else 'than'} "
-        title += f"{pair.a.series} at {pair.name}"
+        told = f"{pair.b.series} gives {tell_gain(effect.value)} that of {pair.a.series}"
+    title = f"Output at {pair.name}: {told}"
     told = tell_change(pair, OUTPUT, "output", words.tokens_per_second)
     text = f"{told[0].upper()}{told[1:]}. {tell_verdict([pair.a, pair.b])}"
     return Finding(
@@ -118,7 +117,7 @@ def _gain(pair: Pair) -> Finding:
 
 def _shape(summary: Summary, control: str, continuous: str, pair: Pair) -> list[Finding]:
     """Test that static output flattens while its tail climbs, and continuous climbs on."""
-    claim = f"Output of {control} flattens while its P95 climbs; {continuous} climbs on"
+    claim = f"Output flattens and P95 climbs for {control}, while output climbs on for {continuous}"
     parts, held, points = [], [], pair.points
     for series in (control, continuous):
         own = [one for one in find_groups(summary, VARIABLE, series) if one.numbers(OUTPUT)]
