@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit import __version__
-from labkit.cli import look, measure, runs
+from labkit.cli import look, measure, params, runs
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -51,6 +51,11 @@ def make_parser() -> argparse.ArgumentParser:
 
     listing = add("list", runs.list_all, "list the runs, oldest first")
     listing.add_argument("--reports", type=Path, help="default: where run puts them")
+
+    papers = add("params", params.show_params, "list the params files and what each asks")
+    papers.add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of a params file, for editors"
+    )
 
     verify = add("verify", look.verify, "send one request to an endpoint and tell what came back")
     verify.add_argument(
