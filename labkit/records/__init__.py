@@ -5,6 +5,7 @@ from it.
 """
 
 from labkit.records.documents import read_json, replace_json, replace_text
+from labkit.records.find import find_run
 from labkit.records.folder import (
     SCHEMA,
     PointRecords,
@@ -22,6 +23,7 @@ __all__ = [
     "RunFolder",
     "create_folder",
     "end_torn_line",
+    "find_run",
     "list_runs",
     "read_json",
     "read_jsonl",
