@@ -11,6 +11,7 @@ from labkit.records.folder import (
     PointRecords,
     RunFolder,
     create_folder,
+    list_folders,
     list_runs,
     set_aside,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "create_folder",
     "end_torn_line",
     "find_run",
+    "list_folders",
     "list_runs",
     "read_json",
     "read_jsonl",
