@@ -3,8 +3,10 @@
 It must not know how a verdict comes about, nor how a list is shown.
 """
 
+import contextlib
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -19,8 +21,8 @@ from labkit.report.quantities import look_up, order_values
 
 OUTPUT = "output_throughput_tokens_per_s"
 VERDICTS = ("VALID", "SUSPECT", "INVALID")
-WRONG = (AttributeError, KeyError, TypeError, ValueError)
-"""What reading a summary raises that is whole JSON and still no summary."""
+WRONG = (AttributeError, KeyError, TypeError, ValueError, OSError)
+"""What reading a document raises that is whole JSON and still not a run's, or can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +88,27 @@ def describe_run(run: RunFolder) -> RunEntry:
 
 
 def _describe(run: RunFolder) -> RunEntry:
-    run.settle()
+    with contextlib.suppress(OSError):  # of a folder that may only be read
+        run.settle()
     manifest = run.manifest()
     summary = _read_summary(run)
     params = _read_params(run)
-    engine = {**(params.get("engine") or {}), **(summary.get("run", {}).get("engine") or {})}
     rows = summary.get("points", [])
+    engines = [row.get("asked") or {} for row in rows] or [params.get("engine") or {}]
     counts = Counter(str(row.get("validity")) for row in rows)
     made = manifest.get("notebook") or {}
-    notebook = str(made.get("name") or "")
+    notebook = str(made.get("name") or params.get("notebook") or "")
     files = ["report.html", *([notebook] if notebook else [])]
     return RunEntry(
         run_id=run.path.name,
         name=str(manifest.get("name") or run.path.name),
         status=str(manifest["status"]),
-        error=manifest.get("error"),
-        started_at=manifest.get("started_at"),
-        engine=engine.get("kind"),
-        model=_shorten(engine.get("model")),
-        notebook=params.get("notebook") or notebook.removesuffix(".ipynb") or None,
-        variables=tuple(dict.fromkeys(filter(None, _list_variables(manifest)))),
+        error=_text(manifest.get("error")),
+        started_at=_text(manifest.get("started_at")),
+        engine=_join(one.get("kind") for one in engines),
+        model=_join(_shorten(one.get("model")) for one in engines),
+        notebook=Path(notebook).name.removesuffix(".ipynb") or None,
+        variables=tuple(dict.fromkeys(_list_variables(manifest))),
         num_points=len(manifest["plan"]),
         num_measured=run.count_measured(),
         verdicts={name: counts[name] for name in (*VERDICTS, *sorted(counts)) if counts[name]},
@@ -115,8 +118,12 @@ def _describe(run: RunFolder) -> RunEntry:
     )
 
 
-def _list_variables(manifest: Mapping[str, Any]) -> list[str | None]:
-    return [entry.get("variable") for entry in manifest["plan"]]
+def _text(told: Any) -> str | None:
+    return None if told is None else str(told)
+
+
+def _list_variables(manifest: Mapping[str, Any]) -> list[str]:
+    return [str(entry["variable"]) for entry in manifest["plan"] if entry.get("variable")]
 
 
 def _read_summary(run: RunFolder) -> dict[str, Any]:
@@ -139,10 +146,14 @@ def _read_params(run: RunFolder) -> dict[str, Any]:
 
 
 def _read_headline(run: RunFolder, summary: Mapping[str, Any]) -> str | None:
-    path = run.path / "findings.json"
-    if path.is_file() and (told := read_json(path).get("headline")):
+    if run.findings_path.is_file() and (told := read_json(run.findings_path).get("headline")):
         return str(told)
     return headline(summary) if "points" in summary else None
+
+
+def _join(told: Iterable[Any]) -> str | None:
+    """Return what all points have, or what each of them has; None for nothing."""
+    return ", ".join(dict.fromkeys(str(one) for one in told if one)) or None
 
 
 def _shorten(model: Any) -> str | None:
@@ -154,8 +165,9 @@ def find_curves(rows: list[dict[str, Any]]) -> list[Curve]:
     """Return a curve for each arm of each sweep; a value without a usable number is left out."""
     arms: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
     for row in rows:
-        if row.get("variable") and is_usable(row) and look_up(row, OUTPUT) is not None:
-            arms.setdefault((row["variable"], row.get("series")), []).append(row)
+        rate = look_up(row, OUTPUT)
+        if row.get("variable") and is_usable(row) and rate is not None and math.isfinite(rate):
+            arms.setdefault((str(row["variable"]), _text(row.get("series"))), []).append(row)
     curves = []
     for (variable, series), own in arms.items():
         points = []

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from labkit.analysis import words
 from labkit.listing import RunEntry
 
-PIPED_WIDTH = 250
-"""Columns of a line where there is no terminal to fit."""
+FOUND_PIPED = 80
+"""Columns of a result where there is no terminal to fit."""
 MIN_FOUND = 40
-"""Columns that a result needs to say something; others make room for it, in this order."""
+"""Columns that a result needs to say something; these make room for it, in this order."""
 DROPPED = ("name", "started", "notebook", "engine", "model")
 GAP = "  "
 
@@ -24,13 +24,14 @@ def make_lines(entries: Sequence[RunEntry], *, is_terminal: bool) -> Iterator[st
     """
     if not entries:
         return
-    width = shutil.get_terminal_size((80, 24)).columns if is_terminal else PIPED_WIDTH
     columns = _fill(entries)
-    found = columns.pop("found")
-    for name in DROPPED:
-        if _measure(columns) + MIN_FOUND > width:
-            del columns[name]
-    room = max(MIN_FOUND, width - _measure(columns))
+    found, room = columns.pop("found"), FOUND_PIPED
+    if is_terminal:
+        width = shutil.get_terminal_size().columns
+        for name in DROPPED:
+            if _measure(columns) + MIN_FOUND > width:
+                del columns[name]
+        room = max(MIN_FOUND, width - _measure(columns))
     sizes = [max(map(len, column)) for column in columns.values()]
     for number, told in enumerate(found):
         cells = zip(columns.values(), sizes, strict=True)
@@ -52,9 +53,12 @@ def _fill(entries: Sequence[RunEntry]) -> dict[str, list[str]]:
         "verdict": [_tell_verdicts(entry) for entry in entries],
         "found": [_tell_result(entry) for entry in entries],
     }
-    return {
-        name: [name, *(" ".join(cell.split()) for cell in cells)] for name, cells in columns.items()
-    }
+    return {name: [name, *map(_clean, cells)] for name, cells in columns.items()}
+
+
+def _clean(text: str) -> str:
+    """Return a text in one line, without what would move a terminal's cursor or colour it."""
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
 def _measure(columns: dict[str, list[str]]) -> int:

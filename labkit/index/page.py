@@ -51,7 +51,8 @@ def write_index(reports: Path) -> Path:
         raise RecordsError(f"expected a folder of runs at {reports}, found none; name another")
     if path.exists() and MADE not in path.read_text(encoding="utf-8", errors="replace")[:2000]:
         raise RecordsError(
-            f"expected labkit's own page at {path}, found another; move it, then `labkit list --html`"
+            f"expected labkit's own page at {path}, found another; move it, then `labkit list "
+            "--html` makes one"
         )
     replace_text(path, make_page(list_entries(reports)))
     return path
