@@ -6,9 +6,7 @@ It must not read or write files, nor know what the numbers mean.
 import json
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from labkit.analysis.diagnosis import diagnose
 from labkit.analysis.gauges import GAUGES
@@ -20,6 +18,9 @@ from labkit.analysis.rates import LENGTHS
 from labkit.analysis.schedule import WAITS
 from labkit.analysis.statistics import QUANTILES
 from labkit.records import PointRecords
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = 1
 _PARTS = {
@@ -69,12 +70,14 @@ def summarize(
     return {"schema": SCHEMA, "run": dict(run), "points": rows, "diagnoses": diagnose(rows)}
 
 
-def to_frame(summary: Mapping[str, Any]) -> pd.DataFrame:
+def to_frame(summary: Mapping[str, Any]) -> "pd.DataFrame":
     """Return one line a point for summary.csv; ttft_s becomes ttft_s_p50 and so on, units kept.
 
     The columns do not depend on what was measured: where nothing was, the cell is empty. Lists and
     other nested parts are JSON text.
     """
+    import pandas as pd  # slow: who only lists runs should not wait for it
+
     return pd.DataFrame([_flat(row) for row in summary["points"]])
 
 

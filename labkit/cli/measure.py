@@ -6,6 +6,7 @@ It must not know how anything is measured.
 import argparse
 import sys
 
+from labkit.cli.runs import refresh_index
 from labkit.cli.say import complain, show
 from labkit.errors import LabkitError, ParamsError
 from labkit.home import find_place, find_reports
@@ -54,10 +55,17 @@ def run_params(chosen: argparse.Namespace) -> int:
 
 
 def _measure_and_report(run: RunFolder) -> int:
+    print(f"run folder: {show(run.path)}", file=sys.stderr)
+    try:
+        return _measure(run)
+    finally:
+        refresh_index(run.path.parent)
+
+
+def _measure(run: RunFolder) -> int:
     from labkit.progress import Follower
     from labkit.publish import make_notebook, write_report
 
-    print(f"run folder: {show(run.path)}", file=sys.stderr)
     try:
         with Follower(run.progress_path):
             make_notebook(run, measuring=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit import __version__
-from labkit.cli import look, measure, runs
+from labkit.cli import look, measure, params, runs
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -46,11 +46,25 @@ def make_parser() -> argparse.ArgumentParser:
     run.add_argument("--dry-run", action="store_true", help="print the plan, launch nothing")
 
     report = add("report", runs.report_run, "rebuild the report of a run from its records")
-    report.add_argument("run", type=Path, metavar="RUN_DIR")
+    report.add_argument("run", metavar="RUN_DIR", help="or a run's id, or latest")
     report.add_argument("--fresh", action="store_true", help="make the notebook again as well")
 
     listing = add("list", runs.list_all, "list the runs, oldest first")
+    listing.add_argument(
+        "wanted",
+        metavar="FILTER",
+        nargs="*",
+        help="words that must all be told of a run: its name, engine, model, a setting, a verdict",
+    )
     listing.add_argument("--reports", type=Path, help="default: where run puts them")
+    form = listing.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON, for machines")
+    form.add_argument("--html", action="store_true", help="rebuild index.html, for a browser")
+
+    papers = add("params", params.show_params, "list the params files and what each asks")
+    papers.add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of a params file, for editors"
+    )
 
     verify = add("verify", look.verify, "send one request to an endpoint and tell what came back")
     verify.add_argument(

@@ -5,11 +5,13 @@ from it.
 """
 
 from labkit.records.documents import read_json, replace_json, replace_text
+from labkit.records.find import find_run
 from labkit.records.folder import (
     SCHEMA,
     PointRecords,
     RunFolder,
     create_folder,
+    list_folders,
     list_runs,
     set_aside,
 )
@@ -22,6 +24,8 @@ __all__ = [
     "RunFolder",
     "create_folder",
     "end_torn_line",
+    "find_run",
+    "list_folders",
     "list_runs",
     "read_json",
     "read_jsonl",

@@ -220,10 +220,15 @@ def set_aside(path: Path) -> None:
     path.rename(path.with_name(f"{stem}.attempt{max(taken, default=0) + 1}{suffix}"))
 
 
-def list_runs(reports: Path) -> list[RunFolder]:
-    """Return the runs below `reports`, oldest first."""
+def list_folders(reports: Path) -> list[RunFolder]:
+    """Return what is named as a run below `reports`, oldest first, damaged ones as well."""
     named = re.compile(r"^\d{8}T\d{6}Z-")
     if not reports.is_dir():
         return []
-    paths = sorted(path for path in reports.iterdir() if named.match(path.name))
-    return [RunFolder(path) for path in paths if (path / "manifest.json").is_file()]
+    paths = sorted(path for path in reports.iterdir() if named.match(path.name) and path.is_dir())
+    return [RunFolder(path) for path in paths]
+
+
+def list_runs(reports: Path) -> list[RunFolder]:
+    """Return the runs below `reports`, oldest first."""
+    return [run for run in list_folders(reports) if run.manifest_path.is_file()]
