@@ -8,7 +8,7 @@ from typing import Any
 from labkit.analysis.finding import dump
 from labkit.analysis.findings import conclude, headline
 from labkit.analysis.summary import summarize, to_frame
-from labkit.params import SweepParams, load_params
+from labkit.params import DisaggregationParams, SweepParams, load_params
 from labkit.records import RunFolder, replace_json, replace_text
 
 HIDDEN = {"api_key_env", "base_url", "providers_file"}
@@ -37,6 +37,9 @@ def write_summary(run: RunFolder) -> dict[str, Any]:
         "engine": params.engine.model_dump(mode="json", exclude=HIDDEN),
         "environment": manifest["environment"],
     }
+    if params.notebook == "disaggregation":
+        asked = params.disaggregation or DisaggregationParams()
+        told["disaggregation"] = asked.model_dump(mode="json")
     summary = summarize(told, run.points(), params.slo.model_dump(mode="json"))
     replace_json(run.summary_path, summary)
     replace_text(run.table_path, to_frame(summary).to_csv(index=False, lineterminator="\n"))

@@ -27,8 +27,8 @@ class Line:
     slope_error: float | None
     free: int
     """Degrees of freedom of the residuals."""
-    worst: float
-    """The largest residual, as a share of what the line says there."""
+    misfit: float
+    """The weighted root mean square of the residuals, each as a share of what the line says."""
     low_x: float
     high_x: float
     n: int
@@ -78,7 +78,7 @@ def fit_line(x: Sequence[float], y: Sequence[float], n: Sequence[float]) -> Line
         height_error = (variance / float(np.sum(weights))) ** 0.5
         slope_error = (variance / spread) ** 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
-        worst = float(np.max(np.abs(up / told - 1)))
+        misfit = float(np.average((up / told - 1) ** 2, weights=weights)) ** 0.5
     return Line(
         height=height,
         slope=slope,
@@ -86,7 +86,7 @@ def fit_line(x: Sequence[float], y: Sequence[float], n: Sequence[float]) -> Line
         height_error=height_error,
         slope_error=slope_error,
         free=free,
-        worst=worst,
+        misfit=misfit,
         low_x=float(across.min()),
         high_x=float(across.max()),
         n=int(weights.sum()),

@@ -16,7 +16,8 @@ def test_a_line_and_its_errors() -> None:
     assert line.at(4) == pytest.approx(7 / 3 + 3)
     assert line.height_error == pytest.approx((1 / 6 / 3) ** 0.5)
     assert line.slope_error == pytest.approx((1 / 6 / 2) ** 0.5)
-    assert line.worst == pytest.approx(1 / 5)  # 1 where the line says 5/6
+    # 1, 2 and 4 where the line says 5/6, 7/3 and 23/6: 1/5, 1/7 and 1/23 off
+    assert line.misfit == pytest.approx(((1 / 25 + 1 / 49 + 1 / 529) / 3) ** 0.5)
     assert (line.free, line.low_x, line.high_x, line.n) == (1, 1, 3, 3)
 
 
