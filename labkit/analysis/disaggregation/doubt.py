@@ -29,7 +29,8 @@ def doubt_model(plan: Plan, compared: Sequence[Compared]) -> str:
         worst = max(off, key=lambda one: one.deviation)
         return (
             "it does not describe this engine: at "
-            f"{words.per_second(worst.rate_per_s, 'requests')} it predicts a {NAMES[worst.name]} of {words.seconds(worst.predicted.value)}, and "
+            f"{words.per_second(worst.rate_per_s, 'requests')} it predicts a "
+            f"{NAMES[worst.name]} of {words.seconds(worst.predicted.value)}, and "
             f"{words.seconds(worst.measured)} was measured ({words.percent(MAX_DEVIATION)} apart "
             "allowed)"
         )

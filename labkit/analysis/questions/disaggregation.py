@@ -13,12 +13,14 @@ from labkit.analysis.disaggregation.check import NAMES, Compared, check
 from labkit.analysis.disaggregation.doubt import doubt_model
 from labkit.analysis.disaggregation.gather import TOGETHER, Gathered, gather
 from labkit.analysis.disaggregation.inputs import Inputs
-from labkit.analysis.disaggregation.plan import TRANSFER, Plan, Range, Split, make_plan
+from labkit.analysis.disaggregation.plan import Plan, Range, Split, make_plan
 from labkit.analysis.doubts import name_rows
 from labkit.analysis.finding import Effect, Evidence, Finding
 from labkit.analysis.row import read
 
 MODEL = "Planning model, not a measurement"
+MATTERS = 0.1
+"""A KV transfer above this share of the TTFT limit is a cost."""
 
 
 def conclude(summary: Mapping[str, Any]) -> list[Finding]:
@@ -173,9 +175,9 @@ def _tell_transfer(inputs: Inputs, plan: Plan) -> Finding:
         f"{words.number(inputs.transfer_bytes_per_s / 1e9)} GB/s a device; its time is added to "
         f"TTFT in full.{used}"
     )
-    limit = plan.best is not None and plan.best.limit == TRANSFER
     title = f"Planning model: KV transfer takes {words.seconds(plan.transfer_s)} a prompt"
-    return Finding(title, text, "cost" if limit else "fact")
+    costs = plan.transfer_s > MATTERS * inputs.ttft_s
+    return Finding(title, text, "cost" if costs else "fact")
 
 
 def _tell_together(found: Gathered) -> Finding:
