@@ -29,6 +29,8 @@ def test_the_plan_is_drawn_with_its_whiskers(told: dict[str, Any]) -> None:
     best = plan.splits[1]
     assert best.rate.high is not None
     assert bars.error_y.array[1] == pytest.approx(best.rate.high - best.rate.value, rel=1e-3)
+    # 2 a second were too many for one that does both
+    assert set(traces(figure, "one that does both, measured")[0].y) == {1.0}
     assert plan.best is not None
     assert f"{plan.best.name} is the best split" in figure.layout.title.text
     assert figure.layout.meta["caption"].startswith("Planning model, not a measurement.")

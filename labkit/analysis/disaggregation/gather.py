@@ -65,6 +65,11 @@ def gather(summary: Mapping[str, Any]) -> Gathered:
     return Gathered(inputs, points, prefill, steps, rows, reason)
 
 
+def keeps(inputs: Inputs, point: Measured) -> bool:
+    """Tell whether both quantiles of a point were measured within their limits."""
+    return point.ttft_s <= inputs.ttft_s and point.tpot_s <= inputs.tpot_s
+
+
 def _build(
     run: Mapping[str, Any],
     arms: Mapping[str, Sequence[Row]],

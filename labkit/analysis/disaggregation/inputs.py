@@ -48,9 +48,9 @@ class Inputs:
 
     @property
     def bounds(self) -> dict[str, int]:
-        """What bounds the sequences that run at once on a device, by its name."""
+        """What bounds the sequences that run at once on an engine, by its name."""
         each = self.mean_prompt_tokens + self.completion_tokens
-        found = {"the streams measured": int(self.step.high_x)}
+        found = {}
         if self.max_num_seqs is not None:
             found["max_num_seqs"] = self.max_num_seqs
         if self.kv_capacity_tokens is not None:
@@ -59,8 +59,13 @@ class Inputs:
 
     @property
     def most_running(self) -> int:
-        """Sequences that run at once on a device at most, none more than were measured."""
-        return max(1, min(MAX_PLACES, *self.bounds.values()))
+        """Sequences that run at once on an engine at most."""
+        return max(1, min([MAX_PLACES, *self.bounds.values()]))
+
+    @property
+    def most_planned(self) -> int:
+        """Sequences that a plan lets run at once: none more than were measured."""
+        return min(self.most_running, int(self.step.high_x))
 
 
 @dataclass(frozen=True, slots=True)

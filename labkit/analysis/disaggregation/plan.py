@@ -24,6 +24,7 @@ from labkit.analysis.disaggregation.simulate import draw_arrivals, simulate
 TTFT, TPOT, TRANSFER = "TTFT", "TPOT", "KV transfer"
 FIT_LANES, NUM_REQUESTS, HALVINGS = 20, 300, 9
 """Simulations of the fit itself, requests of each simulation, halvings in search of a rate."""
+MEASURED = "the streams measured"
 FELT = 0.9
 """A link that leaves less than this share of the prefill pool's rate is told as the limit."""
 
@@ -82,7 +83,7 @@ class Plan:
     places: int
     """So many sequences may run on a device within the TPOT limit."""
     bound: str
-    """What bounds them: the TPOT limit or a name of Inputs.bounds."""
+    """What bounds them: the TPOT limit, MEASURED or a name of Inputs.bounds."""
     kept_draws: float
     """The share of draws that a machine could have."""
 
@@ -117,8 +118,8 @@ def make_plan(inputs: Inputs) -> Plan:
     if found > 0 and together[0] > 0:
         ratios = np.full_like(apart, np.inf)
         gain = _range(np.divide(apart, together, out=ratios, where=together > 0), sure)
-    places = int(find_places(draws.stream, inputs.tpot_s)[0])
-    bounds = inputs.bounds
+    places = int(find_places(draws.stream, inputs.tpot_s, inputs.most_planned)[0])
+    bounds = {MEASURED: int(inputs.step.high_x), **inputs.bounds}
     return Plan(
         splits=splits,
         best=splits[place] if found > 0 else None,
@@ -128,7 +129,7 @@ def make_plan(inputs: Inputs) -> Plan:
         transfer_s=float(draws.transfer_s.mean()),
         places=places,
         bound=min(bounds, key=bounds.__getitem__)
-        if places >= inputs.most_running
+        if places >= inputs.most_planned
         else "the TPOT limit",
         kept_draws=draws.num_draws / NUM_DRAWS,
     )
@@ -159,7 +160,7 @@ def find_split_rates(
         )
     if decode > 0:
         tpot = decode * find_rate(
-            lambda rate: attain_tpot(rate, draws.stream, inputs.tpot_s),
+            lambda rate: attain_tpot(rate, draws.stream, inputs.tpot_s, inputs.most_planned),
             inputs.quantile,
             _find_most(draws),
         )

@@ -94,19 +94,21 @@ def count_found(rate: Floats, stream: Stream) -> Floats:
     return np.where(fits[:, None], np.minimum(shares, 1.0), 0.0)
 
 
-def find_places(stream: Stream, limit_s: float) -> Counts:
-    """Return how many sequences may share a step within limit_s, at most most_running."""
+def find_places(stream: Stream, limit_s: float, most: int) -> Counts:
+    """Return how many sequences may share a step within limit_s, at most `most`."""
     places = np.floor((limit_s - stream.a_s) / stream.b_s + 1e-9)
-    return np.clip(places, 0, stream.most_running).astype(np.int64)
+    return np.clip(places, 0, min(most, stream.most_running)).astype(np.int64)
 
 
-def attain_tpot(rate: Floats, stream: Stream, limit_s: float) -> Floats:
+def attain_tpot(rate: Floats, stream: Stream, limit_s: float, most: int) -> Floats:
     """Return the share of requests whose TPOT is within limit_s on a device that only decodes.
+
+    One that finds `most` others running counts as late.
 
     A request keeps the company that it finds. In truth some leave and others come, which makes
     TPOTs differ less: this errs towards too few devices' worth of requests.
     """
-    places = find_places(stream, limit_s)
+    places = find_places(stream, limit_s, most)
     found = count_found(rate, stream)[np.arange(len(rate)), np.maximum(places - 1, 0)]
     return np.where(places > 0, found, 0.0)
 

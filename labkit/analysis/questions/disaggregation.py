@@ -11,9 +11,9 @@ from typing import Any
 from labkit.analysis import words
 from labkit.analysis.disaggregation.check import NAMES, Compared, check
 from labkit.analysis.disaggregation.doubt import doubt_model
-from labkit.analysis.disaggregation.gather import TOGETHER, Gathered, gather
+from labkit.analysis.disaggregation.gather import TOGETHER, Gathered, gather, keeps
 from labkit.analysis.disaggregation.inputs import Inputs
-from labkit.analysis.disaggregation.plan import Plan, Range, Split, make_plan
+from labkit.analysis.disaggregation.plan import MEASURED, Plan, Range, Split, make_plan
 from labkit.analysis.doubts import name_rows
 from labkit.analysis.finding import Effect, Evidence, Finding
 from labkit.analysis.row import read
@@ -54,16 +54,18 @@ def _answer(inputs: Inputs, plan: Plan) -> Finding:
         f"P{inputs.quantile * 100:g} TTFT within {words.seconds(inputs.ttft_s)} and "
         f"P{inputs.quantile * 100:g} TPOT within {words.seconds(inputs.tpot_s)}"
     )
-    lead = f"{MODEL}. Of {inputs.num_devices} devices"
+    lead = f"{MODEL}. With {inputs.num_devices} devices"
     best, together = plan.best, plan.together
     evidence = [Evidence("request_rate_per_s", "planned, a device that does both", together.value)]
     if best is None:
-        text = f"{lead} no split keeps {both} at any rate; one that does both keeps them up to "
+        text = (
+            f"{lead}, no split keeps {both} at any rate; a device that does both keeps them up to "
+        )
         text += f"{_rate(together.value)}."
         title = "Planning model: no split into pools keeps both SLOs"
         return Finding(title, text, "result", verdict="not held", evidence=tuple(evidence))
     evidence.append(Evidence("request_rate_per_s", f"planned, {best.name}", best.rate.value))
-    text = f"{lead} {_spell(best)} keep {both} up to {_rate(best.rate.value)} a device"
+    text = f"{lead}, {_spell(best)} keep {both} up to {_rate(best.rate.value)} a device"
     text += f"{_span(best.rate)}; devices that do both up to {_rate(together.value)}"
     text += f"{_span(together)}."
     gain = plan.gain
@@ -135,7 +137,7 @@ def _tell_limits(inputs: Inputs, plan: Plan, doubt: str) -> list[Finding]:
     ]
     if others:
         text += f" The other splits, a device: {'; '.join(others)}."
-    if plan.bound == "the streams measured":
+    if plan.bound == MEASURED:
         text += " More streams than were measured are not reckoned with."
     return [Finding(f"Planning model: {best.limit} limits {best.name}", text, "fact")]
 
@@ -182,15 +184,18 @@ def _tell_transfer(inputs: Inputs, plan: Plan) -> Finding:
 
 def _tell_together(found: Gathered) -> Finding:
     rows = {str(row["point_id"]): row for row in found.rows}
+    name = "" if found.inputs is None else f"P{found.inputs.quantile * 100:g}"
     parts = []
     for one in found.points:
-        told = f"at {_rate(one.rate_per_s)} TTFT {words.seconds(one.ttft_s)}, TPOT "
+        told = f"at {_rate(one.rate_per_s)} {name} TTFT {words.seconds(one.ttft_s)}, {name} TPOT "
         told += words.seconds(one.tpot_s)
         if one.slo_attainment is not None:
             told += f", {words.percent(one.slo_attainment)} within both limits"
         lost = read(rows[one.point_id], "prefill_stall_s.share")
         if lost is not None:
             told += f", prefills took {words.percent(lost)} of the time of running streams"
+        if found.inputs is not None:
+            told += f" ({'kept' if keeps(found.inputs, one) else 'missed'})"
         parts.append(told)
     text = f"Measured, one device that does both: {'; '.join(parts)}."
     if not parts:

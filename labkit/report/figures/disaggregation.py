@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from labkit.analysis import words
 from labkit.analysis.disaggregation.check import check
 from labkit.analysis.disaggregation.doubt import doubt_model
-from labkit.analysis.disaggregation.gather import gather
+from labkit.analysis.disaggregation.gather import gather, keeps
 from labkit.analysis.disaggregation.plan import Plan, Range, make_plan
 from labkit.report.figures.captions import tell
 from labkit.report.figures.panels import add_note
@@ -34,6 +34,8 @@ def plot_plan(summary: dict[str, Any]) -> go.Figure:
         return tell(figure, 1, "Planning model: no plan can be made", "Empty", MODEL)
     plan = make_plan(found.inputs)
     _draw_plan(figure, plan)
+    if kept := [one.rate_per_s for one in found.points if keeps(found.inputs, one)]:
+        _draw_measured(figure, plan, max(kept))
     doubt = doubt_model(plan, check(found.inputs, found.points))
     if doubt:
         title = "Planning model, not to be relied on: rate a device by split"
@@ -105,6 +107,18 @@ def _draw_plan(figure: go.Figure, plan: Plan) -> None:
         [one.high or one.value for one in [*rates, together]], default=1.0
     ) or 1.0  # fmt: skip
     figure.update_layout(yaxis={"range": [0, 1.6 * top]})
+
+
+def _draw_measured(figure: go.Figure, plan: Plan, rate: float) -> None:
+    figure.add_scatter(
+        x=[one.name for one in plan.splits],
+        y=[shorten(rate)] * len(plan.splits),
+        mode="lines",
+        line={"color": GREY, "width": 2, "dash": "dot"},
+        name="one that does both, measured",
+        hovertemplate="the highest measured rate at which both limits were kept: %{y:.3~g} "
+        "requests/s<extra></extra>",
+    )
 
 
 def draw_whiskers(told: Sequence[Range], factor: float = 1.0) -> dict[str, Any]:

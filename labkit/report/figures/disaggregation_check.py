@@ -74,7 +74,7 @@ def _draw_check(
         y=[shorten(one.predicted.value * factor) for one in own],
         error_y=draw_whiskers([one.predicted for one in own], factor),
         mode="markers",
-        marker={"color": VERMILLION, "size": 10, "symbol": "square"},
+        marker={"color": VERMILLION, "size": 14, "symbol": "square-open", "line": {"width": 2}},
         name="predicted",
         hovertemplate=f"predicted at %{{x}} requests/s: %{{y:.3~g}} {unit}<extra></extra>",
         **axes,

@@ -97,8 +97,9 @@ def test_a_faster_link_never_costs() -> None:
 
 
 def test_no_more_streams_are_reckoned_with_than_were_measured() -> None:
-    assert INPUTS.most_running == 8
     assert replace(INPUTS, max_num_seqs=None, kv_capacity_tokens=700).most_running == 4  # of 161
+    wide = replace(INPUTS, max_num_seqs=64)
+    assert (wide.most_running, wide.most_planned) == (64, 8)
     far = make_plan(replace(INPUTS, max_num_seqs=64, tpot_s=1.0))
     assert (far.places, far.bound) == (8, "the streams measured")
     # steps of 10.2 ms and 2 ms a stream

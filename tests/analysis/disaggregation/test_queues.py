@@ -76,26 +76,27 @@ def test_steps_that_cost_by_the_stream_alone_make_a_geometric_number() -> None:
 
 def test_tpot_above_the_limit_of_the_machine_is_never_kept() -> None:
     pool = stream(0.010, 0.002)
-    assert attain_tpot(np.array([5.0]), pool, 1.0).tolist() == [0.0]  # g = 500 = 1 / b
+    assert attain_tpot(np.array([5.0]), pool, 1.0, 99).tolist() == [0.0]  # g = 500 = 1 / b
     assert pool.mean_tpot(np.array([5.0])).tolist() == [math.inf]
 
 
 def test_places_within_a_limit() -> None:
     pool = stream(0.010, 0.002, most=16)
-    assert [int(find_places(pool, one)[0]) for one in (0.009, 0.012, 0.030, 0.100)] == [
+    assert [int(find_places(pool, one, 99)[0]) for one in (0.009, 0.012, 0.030, 0.100)] == [
         0,
         1,
         10,
         16,
     ]
-    assert attain_tpot(np.array([0.001]), pool, 0.0119).tolist() == [0.0]
+    assert find_places(pool, 0.1, 5).tolist() == [5]
+    assert attain_tpot(np.array([0.001]), pool, 0.0119, 99).tolist() == [0.0]
 
 
 def test_more_requests_never_keep_more() -> None:
     rates, service = np.linspace(0.01, 6, 80), np.array([[0.05, 0.2]])
     pool = stream(0.010, 0.002)
     ttft = [float(attain_ttft(np.array([one]), service, 0.4)[0]) for one in rates]
-    tpot = [float(attain_tpot(np.array([one]), pool, 0.03)[0]) for one in rates]
+    tpot = [float(attain_tpot(np.array([one]), pool, 0.03, 99)[0]) for one in rates]
     assert np.all(np.diff(ttft) <= 1e-12)
     assert np.all(np.diff(tpot) <= 1e-12)
     assert ttft[0] > 0.99 > 0.9 > ttft[-1]
