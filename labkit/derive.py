@@ -6,7 +6,7 @@ It must not know how a run was measured, nor what is shown of it.
 from typing import Any
 
 from labkit.analysis.summary import summarize
-from labkit.params import SweepParams, load_params
+from labkit.params import DisaggregationParams, SweepParams, load_params
 from labkit.records import RunFolder
 
 HIDDEN = {"api_key_env", "base_url", "providers_file"}
@@ -36,6 +36,9 @@ def derive_summary(run: RunFolder) -> dict[str, Any]:
         "engine": params.engine.model_dump(mode="json", exclude=HIDDEN),
         "environment": manifest["environment"],
     }
+    if params.notebook == "disaggregation":
+        asked = params.disaggregation or DisaggregationParams()
+        told["disaggregation"] = asked.model_dump(mode="json")
     return summarize(told, run.points(), params.slo.model_dump(mode="json"))
 
 

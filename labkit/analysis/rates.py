@@ -8,8 +8,11 @@ from typing import Any
 
 from labkit.analysis.schedule import FROM_INTENDED
 from labkit.analysis.series import finite
+from labkit.analysis.statistics import percentile
 
 LENGTHS = ("prompt_tokens", "completion_tokens")
+PLACES = [(number + 0.5) / 20 for number in range(20)]
+"""Quantiles that stand for all prompts, each for a twentieth of them."""
 LIMITS = ("ttft_s", "tpot_s", "e2e_latency_s")
 RATES = (
     "request_throughput_per_s",
@@ -50,7 +53,8 @@ def json_share(ok: Sequence[Row], reasons: Row) -> Row:
 def lengths(ok: Sequence[Row], point: Row, reasons: Row) -> Row:
     """Return what was sent and received in tokens, and how far it is from what was asked.
 
-    A deviation is the largest over ok requests, as a share of the number (or bound) asked.
+    A deviation is the largest over ok requests, as a share of the number (or bound) asked. Of
+    prompts the lengths at PLACES are told, too.
     """
     result: Row = {}
     workload = point.get("workload") or {}
@@ -67,6 +71,8 @@ def lengths(ok: Sequence[Row], point: Row, reasons: Row) -> Row:
             "total": sum(told),
             "n": len(told),
         }
+        if name == "prompt_tokens":
+            result[name]["quantiles"] = [percentile(told, place) for place in PLACES]
         bounds, why = _asked(workload, name)
         if bounds is None:
             reasons[f"{name}_deviation"] = why

@@ -4,6 +4,7 @@ An unknown key is an error that names the nearest known one. This package must n
 is made, how an engine is launched, or where a run is stored.
 """
 
+from labkit.params.disaggregation import DisaggregationParams
 from labkit.params.engine import EngineParams
 from labkit.params.experiment import CostParams, Params, SamplingParams, SloParams, SweepParams
 from labkit.params.length import MAX_TOKENS, Distribution, Length
@@ -26,6 +27,7 @@ __all__ = [
     "MAX_TOKENS",
     "AgentParams",
     "CostParams",
+    "DisaggregationParams",
     "Distribution",
     "EngineParams",
     "JsonlParams",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import Field, model_validator
 
+from labkit.params.disaggregation import DisaggregationParams
 from labkit.params.engine import EngineParams
 from labkit.params.load import LoadParams
 from labkit.params.section import PositiveFloat, PositiveInt, Section
@@ -78,6 +79,8 @@ class Params(Section):
     slo: SloParams = SloParams()
     sampling: SamplingParams = SamplingParams()
     cost: CostParams = CostParams()
+    disaggregation: DisaggregationParams | None = None
+    """What the notebook `disaggregation` plans for; unset takes its defaults there."""
 
     @model_validator(mode="before")
     @classmethod

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -61,8 +61,8 @@ def list_paths(section: type[BaseModel] = Params, prefix: str = "") -> Iterator[
     for name, field in section.model_fields.items():
         if section is Params and name == "workload":
             yield from dict.fromkeys(f"{name}.{key}" for key in _list_workload_keys())
-        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from list_paths(field.annotation, f"{prefix}{name}.")
+        elif (below := _find_section(field.annotation)) is not None:
+            yield from list_paths(below, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
 
@@ -161,10 +161,16 @@ def _siblings(steps: list[str], kind: str | None) -> list[str]:
         elif step == DISTRIBUTION:
             section = Distribution
         elif step in section.model_fields:
-            annotation = section.model_fields[step].annotation
-            if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-                section = annotation
+            section = _find_section(section.model_fields[step].annotation) or section
     return list(section.model_fields)
+
+
+def _find_section(annotation: Any) -> type[BaseModel] | None:
+    """Return the section that a field holds, which may also be unset; None for a plain value."""
+    for one in (annotation, *get_args(annotation)):
+        if isinstance(one, type) and issubclass(one, BaseModel):
+            return one
+    return None
 
 
 def _list_workload_keys() -> Iterator[str]:

@@ -10,6 +10,7 @@ from labkit.analysis.finding import Finding
 from labkit.analysis.questions import (
     batching,
     chunked_prefill,
+    disaggregation,
     engines,
     prefix_cache,
     structured,
@@ -18,6 +19,7 @@ from labkit.analysis.questions import (
 QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {
     "batching": batching.conclude,
     "chunked_prefill": chunked_prefill.conclude,
+    "disaggregation": disaggregation.conclude,
     "engines": engines.conclude,
     "prefix_cache": prefix_cache.conclude,
     "structured": structured.conclude,
