@@ -9,6 +9,7 @@ from labkit.params.experiment import CostParams, Params, SamplingParams, SloPara
 from labkit.params.length import MAX_TOKENS, Distribution, Length
 from labkit.params.load import LoadParams
 from labkit.params.read import list_paths, load_params, name_nearest, parse_params
+from labkit.params.search import SearchParams
 from labkit.params.workload import (
     AgentParams,
     JsonlParams,
@@ -35,6 +36,7 @@ __all__ = [
     "MultiTurnParams",
     "Params",
     "SamplingParams",
+    "SearchParams",
     "ShareGptParams",
     "SharedPrefixParams",
     "SloParams",
