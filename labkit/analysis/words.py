@@ -65,6 +65,13 @@ def short(variable: str | None) -> str:
     return variable.rsplit(".", 1)[-1] if variable else "setting"
 
 
+def place(variable: str | None, value: Any) -> str:
+    """Return a setting as "max_concurrency 8", a rate of requests as "5.66 requests/s"."""
+    if variable is not None and variable.endswith("request_rate_per_s"):
+        return per_second(float(value), "requests")
+    return f"{short(variable)} {setting(value)}"
+
+
 def join(parts: Sequence[str]) -> str:
     """Return "a", "a and b" or "a, b and c"."""
     if len(parts) < 2:
