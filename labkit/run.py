@@ -72,9 +72,9 @@ def _measure_points(
           "at_s": time.monotonic()})  # fmt: skip
     with Client() as client, Held(running) as held:
         _note_headroom(run, client)
-        number = 0
+        done = 0
         while points:
-            for number, point in enumerate(points, start=number + 1):
+            for number, point in enumerate(points, start=done + 1):
                 at_s = time.monotonic()
                 emit({"event": "point", "number": number, "at_s": at_s, **point.place()})
                 engine: EngineParams | None = point.engine
@@ -83,8 +83,10 @@ def _measure_points(
                     facts, engine = _try(run, params, point, engine, steps, client, held, emit)
                 emit({"event": "point_end", "number": number, "status": facts["status"],
                       "error": facts["error"], "at_s": time.monotonic()})  # fmt: skip
+            done += len(points)
             points = _grow(run, decide)
-            emit({"event": "plan", "num_points": number + len(points), "at_s": time.monotonic()})
+            if points:
+                emit({"event": "plan", "num_points": done + len(points), "at_s": time.monotonic()})
     emit({"event": "end", "at_s": time.monotonic()})
 
 

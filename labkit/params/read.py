@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -65,6 +65,31 @@ def list_paths(section: type[BaseModel] = Params, prefix: str = "") -> Iterator[
             yield from list_paths(field.annotation, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
+
+
+def is_whole(path: str) -> bool:
+    """Return whether the parameter at a dotted path takes whole numbers and no others."""
+    section, _, knob = path.partition(".")
+    owners = (
+        list(WORKLOADS.values())
+        if section == "workload"
+        else [Params.model_fields[section].annotation]
+    )
+    leaves = {
+        leaf
+        for owner in owners
+        if isinstance(owner, type) and issubclass(owner, BaseModel) and knob in owner.model_fields
+        for leaf in _list_leaves(owner.model_fields[knob].annotation)
+    }
+    return int in leaves and float not in leaves
+
+
+def _list_leaves(annotation: Any) -> Iterator[Any]:
+    parts = get_args(annotation)
+    for part in parts:
+        yield from _list_leaves(part)
+    if not parts:
+        yield annotation
 
 
 def name_nearest(word: str, known: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from labkit.analysis.questions import (
     chunked_prefill,
     engines,
     prefix_cache,
+    slo,
     structured,
 )
 
@@ -20,6 +21,7 @@ QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {
     "chunked_prefill": chunked_prefill.conclude,
     "engines": engines.conclude,
     "prefix_cache": prefix_cache.conclude,
+    "slo": slo.conclude,
     "structured": structured.conclude,
 }
 """By the name of a notebook; one that is not here is answered variable by variable."""

@@ -73,17 +73,19 @@ def plot_latency_by_load(summary: dict[str, Any], capacity: Capacity) -> go.Figu
         low, high = words.number(knee.low), words.place(capacity.variable, knee.high)
         title = f"P95 latency doubles between {low} and {high}"
     elif means:
-        first, last = list(means.items())[0], list(means.items())[-1]
-        title = f"P95 latency: {words.seconds(first[1])} at {first[0]}, "
-        title += f"{words.seconds(last[1])} at {last[0]}; can't tell where the knee is"
+        (first, low_s), *_, (last, high_s) = [*means.items(), *means.items()]
+        title = f"P95 latency: {words.seconds(low_s)} at {first}, {words.seconds(high_s)} at {last}"
+        title += "; can't tell where the knee is"
+    tails = {panel.title: average(rows, panel.series[1].path) for panel in panels}
     alt = "; ".join(
-        f"P95 {panel.title.lower()}: {spell_out(average(rows, panel.series[1].path), words.seconds)}"
-        for panel in panels
+        f"P95 {name.lower()}: {spell_out(tail, words.seconds)}" for name, tail in tails.items()
     )
     caption = f"{told} {tell_clock(rows)}"
     if knee.low is None:
         caption += f"Can't tell where the knee is: {knee.reason}. "
-    return tell(figure, len(panels), title, alt, caption + caution(rows, panels[0].series[0].count_path))
+    return tell(
+        figure, len(panels), title, alt, caption + caution(rows, panels[0].series[0].count_path)
+    )
 
 
 def _select(summary: dict[str, Any], capacity: Capacity) -> list[dict[str, Any]]:
@@ -91,9 +93,7 @@ def _select(summary: dict[str, Any], capacity: Capacity) -> list[dict[str, Any]]
     return [row for row in rows if row.get("series") == capacity.series]
 
 
-def _use_numbers(
-    figure: go.Figure, rows: list[dict[str, Any]], panels: int, variable: str
-) -> None:
+def _use_numbers(figure: go.Figure, rows: list[dict[str, Any]], panels: int, variable: str) -> None:
     """Put loads at their distance from each other: a logarithmic axis, ticks at powers of two."""
     values = [float(row["value"]) for row in rows]
     if not values:
