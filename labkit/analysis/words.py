@@ -68,7 +68,7 @@ def short(variable: str | None) -> str:
 def place(variable: str | None, value: Any) -> str:
     """Return a setting as "max_concurrency 8", a rate of requests as "5.66 requests/s"."""
     if variable is not None and variable.endswith("request_rate_per_s"):
-        return per_second(float(value), "requests")
+        return per_second(float(value), "request" if value == 1 else "requests")
     return f"{short(variable)} {setting(value)}"
 
 

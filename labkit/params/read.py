@@ -14,6 +14,7 @@ from labkit.params.experiment import Params, SweepParams
 from labkit.params.length import DISTRIBUTION, Distribution
 from labkit.params.providers import settle_provider
 from labkit.params.renamed import explain_word
+from labkit.params.search import SearchParams
 from labkit.params.workload import WORKLOADS
 
 _SECRET = re.compile(r"key|token(?!s)|passw|secret", re.IGNORECASE)
@@ -181,6 +182,8 @@ def _siblings(steps: list[str], kind: str | None) -> list[str]:
     for step in steps:
         if step == "sweep":
             section = SweepParams
+        elif step == "search":
+            section = SearchParams
         elif step == "workload" and kind is not None:
             section = WORKLOADS[kind]
         elif step == DISTRIBUTION:

@@ -10,6 +10,9 @@ from labkit.analysis.finding import Effect, Evidence, Finding, Kind, Verdict
 from labkit.analysis.pool import tell_verdict
 from labkit.analysis.tasks import STEPS, Kept, Tasks
 
+MIN_CHANCE = 0.0005
+"""A smaller share is told as nearly 0."""
+
 
 def tell_tasks(tasks: Sequence[Tasks], series: str | None) -> list[Finding]:
     """Return how long tasks take by their number of calls, and whether the tail compounds."""
@@ -63,7 +66,7 @@ def _chance(tasks: Sequence[Tasks], series: str | None) -> list[Finding]:
         text += f"({words.percent(kept.share)}, 95 % interval {low} to {high})"
         if one.num_steps > 1:
             text += f", {words.percent(kept.call_share)} of their calls, p^{one.num_steps} = "
-            text += words.percent(kept.chance)
+            text += words.percent(kept.chance) if kept.chance >= MIN_CHANCE else "nearly 0"
         told.append(text)
     (_, first), (longest, last) = counted[0], counted[-1]
     verdict, why = _judge(first, last)

@@ -61,7 +61,9 @@ def _limit(capacity: Capacity) -> list[Finding]:
         text += f" The search is not at its end: {step.why}."
     elif step.why:
         text += f" The search ended as {step.why}."
-    text += f" {_tell_sure(capacity)}{tell_clock(groups)} {tell_verdict(groups)}"
+    if best is not None:
+        text += f" {_tell_sure(capacity)}"
+    text += f"{tell_clock(groups)} {tell_verdict(groups)}"
     effect = None
     if best is not None:
         low, high = float(best.group.value), None if miss is None else float(miss.group.value)
@@ -88,14 +90,13 @@ def _tell_sure(capacity: Capacity) -> str:
     lost = [one.group.value for one in capacity.served if one.interval.high < capacity.share]
     lowest = min(lost, default=None)
     held = max((one for one in sure if lowest is None or one < lowest), default=None)
-    variable = capacity.variable
+    step, variable = capacity.step, capacity.variable
+    if (held, lowest) == (step.low, step.high):
+        return "Both are beyond the chance of so few requests."
     told = "it holds nowhere" if held is None else f"it holds at {words.place(variable, held)}"
-    if lowest is None:
-        return f"Beyond the chance of so few requests {told} and is missed nowhere."
-    return (
-        f"Beyond the chance of so few requests {told} and is missed from "
-        f"{words.place(variable, lowest)} on; more num_requests bring the two together."
-    )
+    told += " and is missed "
+    told += "nowhere" if lowest is None else f"from {words.place(variable, lowest)} on"
+    return f"Beyond the chance of so few requests {told}: num_requests and repeats narrow that."
 
 
 def _goodput(capacity: Capacity) -> list[Finding]:
