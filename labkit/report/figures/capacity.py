@@ -21,7 +21,7 @@ GOODPUT = Series("good: within the SLO", "goodput_per_s", "num_requests", BLUE)
 SERVED = Series("served", "request_throughput_per_s", "num_ok", GREEN, "diamond")
 ATTAINED = Series("keep the SLO", "slo_attainment", "num_requests", BLUE)
 PANELS = (
-    Panel("Requests", "requests per second", "requests/s", 1, (GOODPUT, SERVED, OFFERED)),
+    Panel("Requests", "rate", "requests/s", 1, (GOODPUT, SERVED, OFFERED)),
     Panel("Share of the requests within the SLO", "share", "%", 100, (ATTAINED,)),
 )
 
