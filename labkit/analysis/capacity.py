@@ -109,7 +109,7 @@ def _read(sweep: Summary, rows: Sequence[Summary], pooled: Sequence[Group]) -> C
         if search
         else _bracket(served),
         served=tuple(served),
-        knee=find_knee([one for group in pooled if (one := _load(group, latency)) is not None]),
+        knee=find_knee([load for one in served if (load := _load(one.group, latency)) is not None]),
         latency=latency,
     )
 

@@ -72,6 +72,13 @@ def place(variable: str | None, value: Any) -> str:
     return f"{short(variable)} {setting(value)}"
 
 
+def places(variable: str | None, low: Any, high: Any) -> str:
+    """Return two settings as "max_concurrency 4 and 8", two rates as "4 and 5.66 requests/s"."""
+    if place(variable, high).endswith("/s"):
+        return f"{number(float(low))} and {place(variable, high)}"
+    return f"{place(variable, low)} and {setting(high)}"
+
+
 def join(parts: Sequence[str]) -> str:
     """Return "a", "a and b" or "a, b and c"."""
     if len(parts) < 2:

@@ -76,7 +76,7 @@ def test_goodput_there_stands_beside_the_highest():
     found = told(FOUND)["Goodput peaks at 8 requests/s, where 60 % keep the SLO"]
     assert found.effect.value == pytest.approx(4.8 / 3.8)
     near = summary(at(1, 100, 0.3), at(16, 10, 9.0), at(4, 95, 0.5), at(8, 60, 1.5, goodput=4.0))
-    title = "Goodput is 3.8 requests/s at 4 requests/s, none is resolved above it"
+    title = "Goodput is 3.8 requests/s at 4 requests/s, no other is resolved above it"
     assert title in told(near)
     low = summary(at(1, 100, 0.3), at(16, 10, 9.0), at(4, 95, 0.5), at(8, 30, 1.5))
     assert "Goodput is 3.8 requests/s at 4 requests/s, the highest of all" in told(low)
@@ -85,7 +85,7 @@ def test_goodput_there_stands_beside_the_highest():
 def test_the_knee_is_where_latency_doubles():
     found = told(FOUND)["The knee lies between 4 and 8 requests/s"]
     # unloaded: 1 request/s * 0.15 s = 0.15 in flight; 0.5 s is under 2 * 0.3 s, 1.5 s over
-    assert "It is 300 ms at 1 request/s, 500 ms at 4 requests/s and 1.5 s at 8" in found.text
+    assert "It is 300 ms at 1 request/s, then 500 ms at 4 requests/s and 1.5 s at 8" in found.text
     assert (found.effect.low, found.effect.high) == (4.0, 8.0)
     assert "holds up to 4 requests/s, not beyond it" in found.text
 

@@ -26,27 +26,26 @@ def knee(capacity: Capacity) -> Finding:
         text = f"{rule} Here {knee.reason}. {tell_verdict(groups)}"
         return Finding("Can't tell where the knee is", text, "unknown", variable, capacity.series,
                        "can't tell", points=_points(groups))  # fmt: skip
-    low, high = (words.place(variable, one) for one in (knee.low, knee.high))
     first = groups[0]
     ends = [one for one in groups if one.value in (knee.low, knee.high)]
-    told = [f"{words.seconds(one.mean(field) or 0.0)} at {words.place(variable, one.value)}"
-            for one in ends]  # fmt: skip
+    told = [
+        f"{words.seconds(one.mean(field) or 0.0)} at {words.place(variable, one.value)}"
+        for one in ends
+        if one is not first
+    ]
     text = f"{rule} It is {words.seconds(knee.unloaded_s or 0.0)} at "
-    text += f"{words.place(variable, first.value)}, {words.join(told)}."
+    text += f"{words.place(variable, first.value)}, then {words.join(told)}."
     if capacity.step.low is not None:
         where = "beyond" if capacity.step.low >= knee.high else "not beyond"
         text += f" The SLO holds up to {words.place(variable, capacity.step.low)}, {where} it."
     effect = Effect(variable, "value", knee.low, knee.low, knee.high, len(first.rows))
+    used = [first, *(one for one in ends if one is not first)]
     evidence = tuple(
-        Evidence(field, words.place(variable, one.value), one.mean(field) or 0.0)
-        for one in dict.fromkeys([first.value, *(end.value for end in ends)])
-        for one in [next(group for group in groups if group.value == one)]
+        Evidence(field, words.place(variable, one.value), one.mean(field) or 0.0) for one in used
     )
-    short = f"between {low.partition(' ')[0]} and {high}" if low.endswith("/s") else \
-        f"between {low} and {words.setting(knee.high)}"  # fmt: skip
-    return Finding(f"The knee lies {short}", f"{text} {tell_verdict([first, *ends])}", "result",
-                   variable, capacity.series, None, effect, evidence,
-                   _points([first, *ends]))  # fmt: skip
+    title = f"The knee lies between {words.places(variable, knee.low, knee.high)}"
+    return Finding(title, f"{text} {tell_verdict(used)}", "result", variable, capacity.series,
+                   None, effect, evidence, _points(used))  # fmt: skip
 
 
 def _points(groups: list[Group]) -> tuple[str, ...]:

@@ -109,15 +109,21 @@ def _goodput(capacity: Capacity) -> list[Finding]:
     text = f"At {place}, the most that keeps the SLO, {words.per_second(here, 'good requests')} "
     share = next(one.share for one in capacity.served if one.group is peak)
     groups = [best.group] if peak is best.group else [best.group, peak]
-    if peak is best.group:
+    tied = [one.group for one in capacity.served if not beats(best.group, one.group)]
+    tied = [one for one in tied if one is not best.group]
+    if peak is best.group and not tied:
         title = f"Goodput is {words.per_second(most, 'requests')} at {place}, the highest of all"
         text += "are served, more than at any other value."
+    elif peak is best.group:
+        title = f"Goodput is {words.per_second(most, 'requests')} at {place}, none is higher"
+        names = words.join([words.place(variable, one.value) for one in tied])
+        text += f"are served, the most of all; {names} can't be told apart."
     elif beats(peak, best.group):
         title = f"Goodput peaks at {top}, where {words.percent(share)} keep the SLO"
         text += f"are served; the most are {words.per_second(most, 'requests')} at {top}, where "
         text += f"only {words.percent(share)} of the requests keep the SLO."
     else:
-        title = f"Goodput is {words.per_second(here, 'requests')} at {place}, none is resolved "
+        title = f"Goodput is {words.per_second(here, 'requests')} at {place}, no other is resolved "
         title += "above it"
         text += f"are served; {words.per_second(most, 'requests')} at {top} can't be told apart."
     text += " Goodput is over the whole point, until its last answer."

@@ -70,8 +70,8 @@ def plot_latency_by_load(summary: dict[str, Any], capacity: Capacity) -> go.Figu
     means = average(rows, tail)
     title = "Latency against the load: no valid measurement"
     if knee.low is not None and knee.high is not None:
-        low, high = words.number(knee.low), words.place(capacity.variable, knee.high)
-        title = f"P95 latency doubles between {low} and {high}"
+        title = "P95 latency doubles between "
+        title += words.places(capacity.variable, knee.low, knee.high)
     elif means:
         (first, low_s), *_, (last, high_s) = [*means.items(), *means.items()]
         title = f"P95 latency: {words.seconds(low_s)} at {first}, {words.seconds(high_s)} at {last}"
@@ -156,6 +156,5 @@ def _add_bands(figure: go.Figure, capacity: Capacity, panels: int) -> str:
             x=[None], y=[None], name=f"here {name}", mode="markers", hoverinfo="skip",
             marker={"color": colour, "symbol": "square", "size": 12, "opacity": 0.45},
         )  # fmt: skip
-        places = f"{words.number(low)} and {words.place(capacity.variable, high)}"
-        told.append(f"Between {places} {name}.")
+        told.append(f"Between {words.places(capacity.variable, low, high)} {name}.")
     return " ".join(told)
