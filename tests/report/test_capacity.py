@@ -92,7 +92,7 @@ def test_limit_and_knee_are_marked_in_every_panel() -> None:
     }
     assert marks == {AMBER: [(4.0, 16.0)] * 3, PURPLE: [(4.0, 16.0)] * 3}
     assert figure.layout.title.text == "P95 latency doubles between 4 and 16 requests/s"
-    assert "Between 4 and 16 requests/s the knee lies." in figure.layout.meta["caption"]
+    assert "The knee lies between 4 and 16 requests/s." in figure.layout.meta["caption"]
     limits = traces(figure, "limit of the SLO")
     # the largest TTFT is 3 s, so seconds; the largest TPOT 60 ms; no limit of end to end is set
     assert [set(trace.y) for trace in limits] == [{0.5}, {50.0}]

@@ -141,8 +141,8 @@ def _add_bands(figure: go.Figure, capacity: Capacity, panels: int) -> str:
     told = []
     knee, step = capacity.knee, capacity.step
     for low, high, colour, name in (
-        (knee.low, knee.high, AMBER, "the knee lies"),
-        (step.low, step.high, PURPLE, "the SLO is lost"),
+        (knee.low, knee.high, AMBER, "The knee lies"),
+        (step.low, step.high, PURPLE, "The SLO is lost"),
     ):
         if low is None or high is None:
             continue
@@ -153,8 +153,8 @@ def _add_bands(figure: go.Figure, capacity: Capacity, panels: int) -> str:
                 fillcolor=colour, opacity=0.18, line={"width": 0}, layer="below",
             )  # fmt: skip
         figure.add_scatter(
-            x=[None], y=[None], name=f"here {name}", mode="markers", hoverinfo="skip",
+            x=[None], y=[None], name=f"{name} here", mode="markers", hoverinfo="skip",
             marker={"color": colour, "symbol": "square", "size": 12, "opacity": 0.45},
         )  # fmt: skip
-        told.append(f"Between {words.places(capacity.variable, low, high)} {name}.")
+        told.append(f"{name} between {words.places(capacity.variable, low, high)}.")
     return " ".join(told)
