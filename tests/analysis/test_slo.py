@@ -71,6 +71,16 @@ def test_the_limit_is_bracketed_and_counted():
     assert [one.value for one in found.evidence] == [1.0, 0.95, 0.6, 0.1]
 
 
+def test_a_load_too_short_for_a_queue_is_told():
+    # 10 requests at 4 a second last 9 / 4 = 2.25 s, under 10 times 0.5 s
+    short = summary(at(1, 100, 0.3), at(16, 10, 9.0), at(4, 10, 0.5, n=10), at(8, 60, 1.5))
+    assert (
+        "There the load lasted 2.25 s and a median request 500 ms: a queue had little time to grow"
+        in conclude(short)[0].text
+    )
+    assert "little time" not in conclude(FOUND)[0].text  # 99 / 4 s
+
+
 def test_goodput_there_stands_beside_the_highest():
     # 4 * 0.95 = 3.8, 8 * 0.6 = 4.8: Wilson times the rate is 3.55 to 3.91 and 4.02 to 5.53
     found = told(FOUND)["Goodput peaks at 8 requests/s, where 60 % keep the SLO"]

@@ -16,6 +16,9 @@ from labkit.analysis.questions.agent_tasks import tell_tasks
 from labkit.analysis.questions.load_curve import knee, misses, tail, tell_clock
 from labkit.analysis.tasks import find_tasks
 
+MIN_SPAN = 10.0
+"""Median latencies that a load must last for a queue to show."""
+
 
 def conclude(summary: Mapping[str, Any]) -> list[Finding]:
     """Return what the sweeps of the load say of the SLO, then what tasks of k calls add."""
@@ -62,7 +65,7 @@ def _limit(capacity: Capacity) -> list[Finding]:
     elif step.why:
         text += f" The search ended as {step.why}."
     if best is not None:
-        text += f" {_tell_sure(capacity)}"
+        text += f" {_tell_sure(capacity)}{_tell_span(best, capacity.latency)}"
     text += f"{tell_clock(groups)} {tell_verdict(groups)}"
     effect = None
     if best is not None:
@@ -97,6 +100,20 @@ def _tell_sure(capacity: Capacity) -> str:
     told += " and is missed "
     told += "nowhere" if lowest is None else f"from {words.place(variable, lowest)} on"
     return f"Beyond the chance of so few requests {told}: num_requests and repeats narrow that."
+
+
+def _tell_span(one: Served, latency: str) -> str:
+    """Return that a load ended before a queue could grow, where it was that short."""
+    rate, median = one.group.mean("offered_rate_per_s"), one.group.mean(f"{latency}.p50")
+    if not rate or median is None:
+        return ""
+    span_s = (one.num_requests / len(one.group.rows) - 1) / rate
+    if span_s >= MIN_SPAN * median:
+        return ""
+    return (
+        f" There the load lasted {words.seconds(span_s)} and a median request "
+        f"{words.seconds(median)}: a queue had little time to grow, so set more num_requests."
+    )
 
 
 def _goodput(capacity: Capacity) -> list[Finding]:
