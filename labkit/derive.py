@@ -44,6 +44,8 @@ def derive_summary(run: RunFolder) -> dict[str, Any]:
 
 def _describe_sweep(sweep: SweepParams) -> dict[str, Any]:
     told = sweep.model_dump(mode="json", include={"variable", "values", "repeats", "series"})
+    if sweep.search is not None:
+        told["search"] = sweep.search.model_dump(mode="json")
     told["set"] = {
         path: {k: v for k, v in own.items() if k not in HIDDEN} if isinstance(own, dict) else own
         for path, own in sweep.set.items()

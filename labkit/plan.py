@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,16 @@ def make_plan(params: Params) -> list[Point]:
         for value in (order[repeat] if repeat < sweep.repeats else ())
     ]
     return [_make_point(params, index, *turn) for index, turn in enumerate(turns)]
+
+
+def add_points(
+    params: Params, sweep: SweepParams, value: Value, repeats: Sequence[int], index: int
+) -> list[Point]:
+    """Return the points of one more value of a sweep, a repeat each; `index` is the first one's."""
+    return [
+        _make_point(params, place, sweep, repeat, value)
+        for place, repeat in enumerate(repeats, start=index)
+    ]
 
 
 def _make_point(params: Params, index: int, sweep: SweepParams, repeat: int, value: Value) -> Point:

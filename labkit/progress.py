@@ -21,6 +21,7 @@ class Story:
 
     def __init__(self) -> None:
         self.num_points = 0
+        self._may_grow = False
         self._began_at_s: float | None = None
         self._number = 0
         self._place = ""
@@ -32,7 +33,11 @@ class Story:
         kind = event["event"]
         if kind == "run":
             self.num_points, self._began_at_s = event["num_points"], event["at_s"]
-            return f"{self.num_points} points to measure"
+            self._may_grow = event.get("may_grow", False)
+            more = ", and more as a search finds them" if self._may_grow else ""
+            return f"{self.num_points} points to measure{more}"
+        elif kind == "plan":
+            self.num_points = event["num_points"]
         elif kind == "point":
             self._number, self._share, self._doing = event["number"], 0.0, "starting the engine"
             self._place = f"{event['variable'].rpartition('.')[2]} = {event['value']}"
@@ -56,12 +61,13 @@ class Story:
                 self._doing = f"{event['status']}: {event['error']}"
         elif kind == "end":
             return f"all {self.num_points} points measured"
-        place = f"point {self._number} of {self.num_points}: {self._place}"
+        least = "at least " if self._may_grow else ""
+        place = f"point {self._number} of {least}{self.num_points}: {self._place}"
         return f"{place}: {self._doing}{self._left()}"
 
     def _left(self) -> str:
         done = max(0, self._number - 1) + self._share
-        if self._began_at_s is None or done < 0.2:
+        if self._began_at_s is None or done < 0.2 or self._may_grow:
             return ""
         left_s = (time.monotonic() - self._began_at_s) / done * (self.num_points - done)
         return f", about {_round(left_s)} left"

@@ -96,6 +96,17 @@ def explain_launches(plan: Sequence[Point]) -> Iterator[str]:
         before = point.engine
 
 
+def explain_searches(params: Params) -> Iterator[str]:
+    """Yield a line for every search: which values follow its first ones is known only then."""
+    for sweep in params.sweep:
+        if (search := sweep.search) is not None:
+            yield (
+                f"then up to {search.steps} values of {sweep.variable} between {search.low:g} and "
+                f"{search.high:g}, in search of the highest at which {search.share:.0%} of the "
+                "requests keep the SLO"
+            )
+
+
 def list_unchecked(plan: Sequence[Point]) -> Iterator[str]:
     """Yield a line for everything that isn't installed here and so could not be asked."""
     for absent in dict.fromkeys(find_absent(point.engine) for point in plan):

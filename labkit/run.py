@@ -6,6 +6,7 @@ figure looks like, or that notebooks exist.
 
 import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,21 @@ from labkit.plan import Point, make_plan
 from labkit.point import OnEvent, describe_point, measure_point
 from labkit.records import RunFolder, replace_json, set_aside
 
+Decide = Callable[[], list[Point]]
+"""What to measure beyond the plan, asked whenever all that is known is measured; [] ends the run.
+It must not give a point that it gave before."""
 
-def measure(run: RunFolder, on_event: OnEvent, running: Running | None = None) -> None:
+
+def measure(
+    run: RunFolder,
+    on_event: OnEvent,
+    running: Running | None = None,
+    decide: Decide | None = None,
+) -> None:
     """Measure every point that the run folder lacks, one after the other.
 
     An engine that is `running` already serves the points that ask for it, and is left running.
+    What `decide` adds is put into the plan of the manifest first; client and engine stay up.
     A point that fails is recorded with its reason and the next one is tried. A point that was
     begun before and did not end well is kept beside the new one. Raises RecordsError if another
     process measures into the folder.
@@ -34,13 +45,14 @@ def measure(run: RunFolder, on_event: OnEvent, running: Running | None = None) -
     plan = make_plan(params)
     with run.hold():
         missing = [point for point in plan if not run.is_measured(point.point_id)]
+        missing = missing or _grow(run, decide)
         if not missing:
             if run.manifest()["status"] != "completed":
                 _end(run, "completed", None)
             return
         run.update_manifest(status="running", error=None)
         try:
-            _measure_points(run, params, missing, on_event, running)
+            _measure_points(run, params, missing, on_event, running, decide)
         except BaseException as error:
             stopped = not isinstance(error, Exception)
             _end(run, "interrupted" if stopped else "failed", _tell(error))
@@ -49,21 +61,44 @@ def measure(run: RunFolder, on_event: OnEvent, running: Running | None = None) -
 
 
 def _measure_points(
-    run: RunFolder, params: Params, points: list[Point], emit: OnEvent, running: Running | None
+    run: RunFolder,
+    params: Params,
+    points: list[Point],
+    emit: OnEvent,
+    running: Running | None,
+    decide: Decide | None,
 ) -> None:
-    emit({"event": "run", "num_points": len(points), "at_s": time.monotonic()})
+    emit({"event": "run", "num_points": len(points), "may_grow": decide is not None,
+          "at_s": time.monotonic()})  # fmt: skip
     with Client() as client, Held(running) as held:
         _note_headroom(run, client)
-        for number, point in enumerate(points, start=1):
-            at_s = time.monotonic()
-            emit({"event": "point", "number": number, "at_s": at_s, **point.place()})
-            engine: EngineParams | None = point.engine
-            steps: list[dict[str, Any]] = []
-            while engine is not None:
-                facts, engine = _try(run, params, point, engine, steps, client, held, emit)
-            emit({"event": "point_end", "number": number, "status": facts["status"],
-                  "error": facts["error"], "at_s": time.monotonic()})  # fmt: skip
+        done = 0
+        while points:
+            for number, point in enumerate(points, start=done + 1):
+                at_s = time.monotonic()
+                emit({"event": "point", "number": number, "at_s": at_s, **point.place()})
+                engine: EngineParams | None = point.engine
+                steps: list[dict[str, Any]] = []
+                while engine is not None:
+                    facts, engine = _try(run, params, point, engine, steps, client, held, emit)
+                emit({"event": "point_end", "number": number, "status": facts["status"],
+                      "error": facts["error"], "at_s": time.monotonic()})  # fmt: skip
+            done += len(points)
+            points = _grow(run, decide)
+            if points:
+                emit({"event": "plan", "num_points": done + len(points), "at_s": time.monotonic()})
     emit({"event": "end", "at_s": time.monotonic()})
+
+
+def _grow(run: RunFolder, decide: Decide | None) -> list[Point]:
+    """Return what is to be measured next, and put it into the plan where it is new there."""
+    points = decide() if decide is not None else []
+    plan = run.manifest()["plan"]
+    known = {entry["point_id"] for entry in plan}
+    new = [point.place() for point in points if point.point_id not in known]
+    if new:
+        run.update_manifest(plan=[*plan, *new])
+    return points
 
 
 def _try(

@@ -24,6 +24,7 @@ LAYERS = {
     "client": 3,
     "telemetry": 3,
     "report": 3,
+    "search": 3,
     "request": 4,
     "held": 4,
     "point": 4,

@@ -36,6 +36,9 @@ goodput_per_s   ok requests that meet every limit of the SLO / duration_s. A fai
                 open loop and trace TTFT and end-to-end latency count from the intended time.
 slo_attainment  requests that meet every limit of the SLO / all requests.
 json_share      answers that are one JSON value / ok requests that had to be JSON.
+slo_misses      requests that miss the SLO, by the limit that they miss (one may miss several), and
+                those that failed, as error.
+num_tasks, num_tasks_slo_met    tasks, and those of which every call is ok and meets the SLO.
 num_dropped     requests that were never sent, such as the steps of a task after one that failed.
 kv_cache_usage  share of the KV cache in use, 0..1, as the engine reports it.
 num_requests_running    requests that have a place in the engine, in prefill or in decode.

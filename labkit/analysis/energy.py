@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.analysis.gauges import Window, tell_missing
-from labkit.analysis.rates import LIMITS, meets
+from labkit.analysis.misses import LIMITS, meets
 from labkit.analysis.series import finite, pairs
 
 ENERGY = ("gpu_energy_j", "energy_per_output_token_j", "energy_per_good_token_j")

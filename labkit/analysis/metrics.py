@@ -17,6 +17,7 @@ from labkit.analysis.inside import time_inside
 from labkit.analysis.interference import interference
 from labkit.analysis.kv_memory import kv_memory
 from labkit.analysis.latencies import latencies, measure, pool_gaps
+from labkit.analysis.misses import misses
 from labkit.analysis.notes import take_notes
 from labkit.analysis.phases import phases
 from labkit.analysis.rates import json_share, lengths, rates, span_of
@@ -74,6 +75,7 @@ def summarize_point(
     row.update(lengths(ok, point, reasons))
     row.update(json_share(ok, reasons))
     row.update(rates(requests, ok, measured, slo or {}, reasons, scheduled=scheduled))
+    row.update(misses(requests, ok, measured, row["slo"], reasons, scheduled=scheduled))
     row.update(_steady(requests, ok, measured, row, reasons))
     window = _window(point, requests)
     gauges, missing = sampled(point, records.samples, window)

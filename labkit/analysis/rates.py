@@ -6,14 +6,13 @@ It must not know about samples, engines or how requests were sent.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from labkit.analysis.schedule import FROM_INTENDED
+from labkit.analysis.misses import LIMITS, meets
 from labkit.analysis.series import finite
 from labkit.analysis.statistics import percentile
 
 LENGTHS = ("prompt_tokens", "completion_tokens")
 PLACES = [(number + 0.5) / 20 for number in range(20)]
 """Quantiles that stand for all prompts, each for a twentieth of them."""
-LIMITS = ("ttft_s", "tpot_s", "e2e_latency_s")
 RATES = (
     "request_throughput_per_s",
     "output_throughput_tokens_per_s",
@@ -22,23 +21,6 @@ RATES = (
 )
 
 Row = dict[str, Any]
-
-
-def meets(
-    metrics: Mapping[str, Any], limits: Mapping[str, float], *, scheduled: bool = False
-) -> bool:
-    """Tell whether an ok request meets every limit (s); without a gap its tpot limit is met.
-
-    With a schedule TTFT and end-to-end latency count from the intended time.
-    """
-    for name, limit in limits.items():
-        value = metrics[FROM_INTENDED.get(name, name) if scheduled else name]
-        if value is None:
-            if name != "tpot_s" or metrics["ttft_s"] is None:
-                return False
-        elif value > limit:
-            return False
-    return True
 
 
 def json_share(ok: Sequence[Row], reasons: Row) -> Row:

@@ -14,6 +14,7 @@ from labkit.analysis.inside import TIMES
 from labkit.analysis.interference import count_cores
 from labkit.analysis.latencies import LATENCIES
 from labkit.analysis.metrics import summarize_point
+from labkit.analysis.misses import MISSES
 from labkit.analysis.rates import LENGTHS
 from labkit.analysis.schedule import WAITS
 from labkit.analysis.statistics import QUANTILES
@@ -49,6 +50,7 @@ _PARTS = {
     ),
     "prefill_stall_s": ("max", "p95", "n", "median_gap_s", "share", "prompt_tokens"),
     "step_time": ("a_s", "b_s", "max_gain", "half_gain_at", "n"),
+    "slo_misses": MISSES,
     "latency_drift": ("first_s", "second_s", "p_value", "n"),
     "queue_growth_per_s": ("slope", "p_value", "span_s", "n"),
     "client_stall_s": ("max", "p99", "n"),

@@ -65,6 +65,20 @@ def short(variable: str | None) -> str:
     return variable.rsplit(".", 1)[-1] if variable else "setting"
 
 
+def place(variable: str | None, value: Any) -> str:
+    """Return a setting as "max_concurrency 8", a rate of requests as "5.66 requests/s"."""
+    if variable is not None and variable.endswith("request_rate_per_s"):
+        return per_second(float(value), "request" if value == 1 else "requests")
+    return f"{short(variable)} {setting(value)}"
+
+
+def places(variable: str | None, low: Any, high: Any) -> str:
+    """Return two settings as "max_concurrency 4 and 8", two rates as "4 and 5.66 requests/s"."""
+    if place(variable, high).endswith("/s"):
+        return f"{number(float(low))} and {place(variable, high)}"
+    return f"{place(variable, low)} and {setting(high)}"
+
+
 def join(parts: Sequence[str]) -> str:
     """Return "a", "a and b" or "a, b and c"."""
     if len(parts) < 2:

@@ -21,6 +21,7 @@ def run_params(chosen: argparse.Namespace) -> int:
         check_request,
         create_run,
         explain_launches,
+        explain_searches,
         list_unchecked,
     )
 
@@ -43,6 +44,8 @@ def run_params(chosen: argparse.Namespace) -> int:
             arm = f", {point.series}" if point.series else ""
             place = f"{point.variable} = {point.value}{arm}, repeat {point.repeat}"
             print(f"{point.point_id}: {place}")
+        for line in explain_searches(params):
+            print(line)
         print("\nengines, each launched for the points from the one named on:")
         for line in explain_launches(plan):
             print(line)

@@ -9,7 +9,8 @@ from labkit.params.engine import EngineParams
 from labkit.params.experiment import CostParams, Params, SamplingParams, SloParams, SweepParams
 from labkit.params.length import MAX_TOKENS, Distribution, Length
 from labkit.params.load import LoadParams
-from labkit.params.read import list_paths, load_params, name_nearest, parse_params
+from labkit.params.read import is_whole, list_paths, load_params, name_nearest, parse_params
+from labkit.params.search import SearchParams
 from labkit.params.workload import (
     AgentParams,
     JsonlParams,
@@ -37,6 +38,7 @@ __all__ = [
     "MultiTurnParams",
     "Params",
     "SamplingParams",
+    "SearchParams",
     "ShareGptParams",
     "SharedPrefixParams",
     "SloParams",
@@ -45,6 +47,7 @@ __all__ = [
     "SyntheticParams",
     "TraceParams",
     "WorkloadParams",
+    "is_whole",
     "list_paths",
     "load_params",
     "name_nearest",

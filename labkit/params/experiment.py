@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from labkit.params.disaggregation import DisaggregationParams
 from labkit.params.engine import EngineParams
 from labkit.params.load import LoadParams
+from labkit.params.search import SearchParams
 from labkit.params.section import PositiveFloat, PositiveInt, Section
 from labkit.params.workload import WorkloadParams
 
@@ -22,6 +23,8 @@ class SweepParams(Section):
     variable: str
     """A dotted path into the params, such as `engine.max_num_seqs`."""
     values: Annotated[list[bool | int | float | str], Field(min_length=1)]
+    search: SearchParams | None = None
+    """In place of values: low and high are measured, then what lies between, where it matters."""
     repeats: PositiveInt = 1
     order: Literal["given", "shuffled"] = "given"
     series: Annotated[str, Field(min_length=1, max_length=60)] | None = None
@@ -30,8 +33,19 @@ class SweepParams(Section):
     """What else this arm changes, by dotted path, such as `{engine.static_batching: true}`; a whole
     section (`engine`, `workload`, `load`) takes the place of the file's."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _begin_with_the_ends(cls, data: Any) -> Any:
+        search = data.get("search") if isinstance(data, dict) else None
+        if isinstance(search, dict) and "values" not in data:
+            ends = [search[name] for name in ("low", "high") if name in search]
+            return {**data, "values": ends or [0]}
+        return data
+
     @model_validator(mode="after")
     def _check_values(self) -> Self:
+        if self.search and self.values != [self.search.low, self.search.high]:
+            raise ValueError("give values or search, not both")
         if self.variable in self.set:
             raise ValueError(f"{self.variable} is what moves; take it out of set")
         if len({json.dumps(value) for value in self.values}) != len(self.values):
@@ -104,6 +118,10 @@ class Params(Section):
                     "or give each its own series"
                 )
             seen.add(key)
+            if sweep.search and not self.slo.model_dump(exclude_none=True):
+                raise ValueError(
+                    f"sweep over {sweep.variable} searches for where the SLO holds; give slo"
+                )
             if sweep.set and sweep.series is None:
                 raise ValueError(f"sweep over {sweep.variable} has set and no series; name it")
         return self

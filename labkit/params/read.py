@@ -14,6 +14,7 @@ from labkit.params.experiment import Params, SweepParams
 from labkit.params.length import DISTRIBUTION, Distribution
 from labkit.params.providers import settle_provider
 from labkit.params.renamed import explain_word
+from labkit.params.search import SearchParams
 from labkit.params.workload import WORKLOADS
 
 _SECRET = re.compile(r"key|token(?!s)|passw|secret", re.IGNORECASE)
@@ -65,6 +66,31 @@ def list_paths(section: type[BaseModel] = Params, prefix: str = "") -> Iterator[
             yield from list_paths(below, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
+
+
+def is_whole(path: str) -> bool:
+    """Return whether the parameter at a dotted path takes whole numbers and no others."""
+    section, _, knob = path.partition(".")
+    owners = (
+        list(WORKLOADS.values())
+        if section == "workload"
+        else [Params.model_fields[section].annotation]
+    )
+    leaves = {
+        leaf
+        for owner in owners
+        if isinstance(owner, type) and issubclass(owner, BaseModel) and knob in owner.model_fields
+        for leaf in _list_leaves(owner.model_fields[knob].annotation)
+    }
+    return int in leaves and float not in leaves
+
+
+def _list_leaves(annotation: Any) -> Iterator[Any]:
+    parts = get_args(annotation)
+    for part in parts:
+        yield from _list_leaves(part)
+    if not parts:
+        yield annotation
 
 
 def name_nearest(word: str, known: Sequence[str]) -> str:
@@ -156,6 +182,8 @@ def _siblings(steps: list[str], kind: str | None) -> list[str]:
     for step in steps:
         if step == "sweep":
             section = SweepParams
+        elif step == "search":
+            section = SearchParams
         elif step == "workload" and kind is not None:
             section = WORKLOADS[kind]
         elif step == DISTRIBUTION:

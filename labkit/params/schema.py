@@ -48,6 +48,8 @@ def make_schema() -> dict[str, Any]:
     variable = parts["SweepParams"]["properties"]["variable"]
     known = [path for path in list_paths() if path.startswith(MOVED)]
     variable["anyOf"] = [{"enum": known}, {"type": variable.pop("type")}]
+    parts["SweepParams"]["required"].remove("values")
+    parts["SweepParams"]["anyOf"] = [{"required": ["values"]}, {"required": ["search"]}]
     for kind, section in WORKLOADS.items():
         parts[section.__name__]["title"] = f"workload of kind {kind}"
     places = {kind: f"#/$defs/{section.__name__}" for kind, section in WORKLOADS.items()}

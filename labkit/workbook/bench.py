@@ -36,7 +36,7 @@ class Bench:
         section, _, knob = first.variable.partition(".")
         base = getattr(getattr(params, section, None), knob, None)
         value = first.values[0] if base is None else base
-        alone = first.model_copy(update={"values": [value], "repeats": 1})
+        alone = first.model_copy(update={"values": [value], "search": None, "repeats": 1})
         self._params = params.model_copy(update={"sweep": [alone]})
         self._stack = ExitStack()
         run, self._running = self._begin()

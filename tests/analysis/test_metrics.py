@@ -4,7 +4,7 @@ import pytest
 from analysis.facts import engine, failure, point, records, request
 
 from labkit.analysis.metrics import request_metrics, summarize_point
-from labkit.analysis.rates import meets
+from labkit.analysis.misses import meets
 
 
 def test_three_tokens():

@@ -47,3 +47,12 @@ def test_the_rest():
         "lpm",
         "[1]",
     ]
+
+
+def test_a_place_is_a_setting_and_a_rate_has_its_unit():
+    rate, number = "load.request_rate_per_s", "load.max_concurrency"
+    assert words.place(rate, 5.66) == "5.66 requests/s"
+    assert words.place(rate, 1.0) == "1 request/s"
+    assert words.place(number, 8) == "max_concurrency 8"
+    assert words.places(rate, 4.0, 5.66) == "4 and 5.66 requests/s"
+    assert words.places(number, 4, 8) == "max_concurrency 4 and 8"

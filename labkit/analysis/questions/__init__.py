@@ -13,6 +13,7 @@ from labkit.analysis.questions import (
     disaggregation,
     engines,
     prefix_cache,
+    slo,
     structured,
 )
 
@@ -22,6 +23,7 @@ QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {
     "disaggregation": disaggregation.conclude,
     "engines": engines.conclude,
     "prefix_cache": prefix_cache.conclude,
+    "slo": slo.conclude,
     "structured": structured.conclude,
 }
 """By the name of a notebook; one that is not here is answered variable by variable."""
