@@ -26,6 +26,7 @@ LAYERS = {
     "report": 3,
     "request": 4,
     "held": 4,
+    "ladder": 4,
     "point": 4,
     "derive": 4,
     "listing": 4,
