@@ -14,6 +14,7 @@ from labkit.analysis.questions import (
     engines,
     prefix_cache,
     structured,
+    verify,
 )
 
 QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {
@@ -23,5 +24,6 @@ QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {
     "engines": engines.conclude,
     "prefix_cache": prefix_cache.conclude,
     "structured": structured.conclude,
+    "verify": verify.conclude,
 }
 """By the name of a notebook; one that is not here is answered variable by variable."""
