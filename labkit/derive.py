@@ -5,6 +5,7 @@ It must not know how a run was measured, nor what is shown of it.
 
 from typing import Any
 
+from labkit.analysis.ladder import list_steps
 from labkit.analysis.summary import summarize
 from labkit.params import DisaggregationParams, SweepParams, load_params
 from labkit.records import RunFolder
@@ -39,7 +40,9 @@ def derive_summary(run: RunFolder) -> dict[str, Any]:
     if params.notebook == "disaggregation":
         asked = params.disaggregation or DisaggregationParams()
         told["disaggregation"] = asked.model_dump(mode="json")
-    return summarize(told, run.points(), params.slo.model_dump(mode="json"))
+    summary = summarize(told, run.points(), params.slo.model_dump(mode="json"))
+    steps = list_steps(run.ladder())
+    return summary | {"ladder": steps} if steps else summary
 
 
 def _describe_sweep(sweep: SweepParams) -> dict[str, Any]:

@@ -45,3 +45,11 @@ class EndpointError(LabkitError):
 
 class NotebookError(LabkitError):
     """A notebook did not run to its end."""
+
+
+def tell(error: BaseException) -> str:
+    """Return any error in one line; the kind of one that labkit did not raise stands before it."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted from the keyboard"
+    text = " ".join(str(error).split())
+    return text if isinstance(error, LabkitError) else f"{type(error).__name__}: {text}"

@@ -52,8 +52,10 @@ class RunEntry:
     """The question: which notebook it executed."""
     variables: tuple[str, ...] = ()
     num_points: int | None = None
+    """None for a run of steps."""
     num_measured: int | None = None
     verdicts: dict[str, int] = field(default_factory=dict)
+    """Of its points or, where it took steps, of these."""
     headline: str | None = None
     curves: tuple[Curve, ...] = ()
     files: tuple[str, ...] = ()
@@ -95,7 +97,9 @@ def _describe(run: RunFolder) -> RunEntry:
     params = _read_params(run)
     rows = summary.get("points", [])
     engines = [row.get("asked") or {} for row in rows] or [params.get("engine") or {}]
+    steps = summary.get("ladder") or []
     counts = Counter(str(row.get("validity")) for row in rows)
+    counts += Counter(str(step.get("verdict")) for step in steps)
     made = manifest.get("notebook") or {}
     notebook = str(made.get("name") or params.get("notebook") or "")
     files = ["report.html", *([notebook] if notebook else [])]
@@ -109,7 +113,7 @@ def _describe(run: RunFolder) -> RunEntry:
         model=_join(_shorten(one.get("model")) for one in engines),
         notebook=Path(notebook).name.removesuffix(".ipynb") or None,
         variables=tuple(dict.fromkeys(_list_variables(manifest))),
-        num_points=len(manifest["plan"]),
+        num_points=None if steps else len(manifest["plan"]),
         num_measured=run.count_measured(),
         verdicts={name: counts[name] for name in (*VERDICTS, *sorted(counts)) if counts[name]},
         headline=_read_headline(run, summary),

@@ -58,9 +58,11 @@ def make_plan(params: Params) -> list[Point]:
 
     Each differs from the base params in its variable, and in what its arm sets, alone. Repeats are
     interleaved (all values of all arms, then all again), so that drift of the machine does not
-    fall on one value. Raises ParamsError for a variable that does not exist, a value that does not
-    fit it, or more points than anybody would wait for.
+    fall on one value. Params that climb have no points. Raises ParamsError for a variable that does
+    not exist, a value that does not fit it, or more points than anybody would wait for.
     """
+    if params.climbs:
+        return []
     count = sum(len(sweep.values) * sweep.repeats for sweep in params.sweep)
     if count > MAX_POINTS:
         raise ParamsError(

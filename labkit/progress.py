@@ -15,6 +15,9 @@ from typing import Any, Self
 
 from labkit.records import JsonlWriter
 
+TOLD = ("point", "point_end", "step", "end")
+"""Events that are told at once where lines can't be replaced."""
+
 
 class Story:
     """What the events said so far, and the line that tells it."""
@@ -43,6 +46,8 @@ class Story:
             self._place = f"{event['variable'].rpartition('.')[2]} = {event['value']}"
             if event["repeat"]:
                 self._place += f", repeat {event['repeat']}"
+        elif kind == "step":
+            return f"step {event['number']} of {event['num_steps']}: {event['title']}"
         elif kind == "step_down":
             knob, smaller = event["knob"], event["to"]
             self._doing = f"out of memory, trying again with {knob} = {smaller}"
@@ -60,7 +65,8 @@ class Story:
             if event["status"] != "ok":
                 self._doing = f"{event['status']}: {event['error']}"
         elif kind == "end":
-            return f"all {self.num_points} points measured"
+            told = f"all {self.num_points} points measured"
+            return told if self.num_points else "all steps taken"
         least = "at least " if self._may_grow else ""
         place = f"point {self._number} of {least}{self.num_points}: {self._place}"
         return f"{place}: {self._doing}{self._left()}"
@@ -154,7 +160,7 @@ class Follower:
             ending = "\n" if kind in ("point_end", "end") else ""
             sys.stderr.write(f"\r\x1b[2K{line}{ending}")
             self._line = "" if ending else line
-        elif kind in ("point", "point_end", "end") or time.monotonic() - self._printed_at_s > 10:
+        elif kind in TOLD or time.monotonic() - self._printed_at_s > 10:
             sys.stderr.write(f"{line}\n")
             self._printed_at_s = time.monotonic()
         sys.stderr.flush()

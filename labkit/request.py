@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from labkit.engines import check_engines, explain_command, find_absent
+from labkit.engines import check_asked, check_engines, explain_command, find_absent
 from labkit.environment import describe_environment
 from labkit.errors import ParamsError
 from labkit.params import EngineParams, Params
@@ -37,6 +37,9 @@ def check_request(params: Params, reports: Path, *, dry_run: bool = False) -> li
         _check_length(point)
         if point.engine not in engines:
             engines.append(point.engine)
+    if params.climbs:  # what a step of the ladder tells is not refused before
+        check_workload(params.workload)
+        check_asked(params.engine, dry_run=dry_run)
     check_engines(engines, dry_run=dry_run)
     if not dry_run:
         check_gpus(params.sampling.gpus)

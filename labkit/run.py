@@ -15,7 +15,7 @@ from labkit.client.headroom import measure_headroom
 from labkit.client.load import Client
 from labkit.engines import list_absent
 from labkit.engines.stepdown import step_down
-from labkit.errors import EngineError, LabkitError
+from labkit.errors import EngineError, LabkitError, tell
 from labkit.held import Held, Running
 from labkit.params import EngineParams, Params, load_params
 from labkit.plan import Point, make_plan
@@ -55,7 +55,7 @@ def measure(
             _measure_points(run, params, missing, on_event, running, decide)
         except BaseException as error:
             stopped = not isinstance(error, Exception)
-            _end(run, "interrupted" if stopped else "failed", _tell(error))
+            _end(run, "interrupted" if stopped else "failed", tell(error))
             raise
         _end(run, "completed", None)
 
@@ -126,11 +126,11 @@ def _try(
         facts["status"] = "ok"
     except Exception as error:  # whatever it is, the next point may still be measured
         kind = error.kind if isinstance(error, EngineError) else None
-        facts |= {"status": "failed", "error": _tell(error), "error_kind": kind}
+        facts |= {"status": "failed", "error": tell(error), "error_kind": kind}
         try:
             held.drop()
         except EngineError as left:
-            facts["error"] += f"; {_tell(left)}"
+            facts["error"] += f"; {tell(left)}"
         if engine.on_oom == "step_down" and (
             found := step_down(engine, kind, list_absent(engine.kind))
         ):
@@ -138,7 +138,7 @@ def _try(
             steps.append(step)
             emit({"event": "step_down", **step, "at_s": time.monotonic()})
     except BaseException as error:
-        facts |= {"status": "interrupted", "error": _tell(error)}
+        facts |= {"status": "interrupted", "error": tell(error)}
         raise
     finally:
         replace_json(folder / "point.json", facts)
@@ -150,7 +150,7 @@ def _note_headroom(run: RunFolder, client: Client) -> None:
     try:
         run.update_manifest(headroom=measure_headroom(client), headroom_reason=None)
     except (LabkitError, OSError) as error:
-        run.update_manifest(headroom=None, headroom_reason=_tell(error))
+        run.update_manifest(headroom=None, headroom_reason=tell(error))
 
 
 def _begin(run: RunFolder, point: Point) -> Path:
@@ -163,10 +163,3 @@ def _begin(run: RunFolder, point: Point) -> Path:
 def _end(run: RunFolder, status: str, error: str | None) -> None:
     ended_at = datetime.now(UTC).isoformat(timespec="seconds")
     run.update_manifest(status=status, error=error, ended_at=ended_at)
-
-
-def _tell(error: BaseException) -> str:
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted from the keyboard"
-    text = " ".join(str(error).split())
-    return text if isinstance(error, LabkitError) else f"{type(error).__name__}: {text}"

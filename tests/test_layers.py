@@ -27,6 +27,7 @@ LAYERS = {
     "search": 3,
     "request": 4,
     "held": 4,
+    "ladder": 4,
     "point": 4,
     "derive": 4,
     "listing": 4,

@@ -145,3 +145,10 @@ def test_an_arm_may_take_another_engine() -> None:
 def test_an_arm_that_cannot_be_meant(change: dict[str, object], told: str) -> None:
     with pytest.raises(ParamsError, match=told):
         make_plan(make_params(sweep=[ARMS[0], {**ARMS[1], **change}]))
+
+
+def test_params_that_climb_have_no_points_and_need_no_sweep() -> None:
+    assert make_plan(make_params(notebook="verify")) == []
+    assert make_plan(make_params(notebook="verify", sweep=[])) == []
+    with pytest.raises(ParamsError, match="sweep needs a variable and its values, found none"):
+        make_params(sweep=[])

@@ -31,12 +31,13 @@ def test_the_readme_names_something() -> None:
 def test_its_params_load(path: str) -> None:
     params = load_params(ROOT / path, [])
     assert params.name == Path(path).stem
-    assert make_plan(params)
+    assert make_plan(params) or params.climbs
 
 
 def test_every_params_file_loads() -> None:
     for path in (ROOT / "params").glob("*.yaml"):
-        assert make_plan(load_params(path, [])), path.name
+        params = load_params(path, [])
+        assert make_plan(params) or params.climbs, path.name
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -4,6 +4,7 @@ It must not know engines, clients, or how anything is sent.
 """
 
 from labkit.address.checks import EXAMPLE, check_key, check_proxy, check_url, make_redact
+from labkit.address.forms import explain_form, list_forms
 from labkit.address.places import (
     PREFIXES,
     Place,
@@ -22,9 +23,11 @@ __all__ = [
     "check_key",
     "check_proxy",
     "check_url",
+    "explain_form",
     "find_asked",
     "find_place",
     "find_place_in_variables",
+    "list_forms",
     "make_redact",
     "read_key",
     "read_variable",

@@ -47,7 +47,7 @@ def conclude(summary: Summary) -> list[Finding]:
     """Return the findings of a run: what its notebook asks, or else those of each swept variable
     and arm together; warnings last.
     """
-    if not summary["points"]:
+    if not summary["points"] and not summary.get("ladder"):
         text = "The run holds no points, so there is nothing to conclude."
         return [Finding("No points", text, "unknown")]
     found = _answer(summary)
@@ -62,7 +62,7 @@ def conclude(summary: Summary) -> list[Finding]:
 
 def headline(summary: Summary) -> str:
     """Return the run in one line, for the title of a report."""
-    if not summary["points"]:
+    if not summary["points"] and not summary.get("ladder"):
         return "No points were measured"
     if asked := _answer(summary):
         return asked[0].title

@@ -10,7 +10,7 @@ from labkit.cli.runs import refresh_index
 from labkit.cli.say import complain, show
 from labkit.errors import LabkitError, ParamsError
 from labkit.home import find_place, find_reports
-from labkit.params import load_params
+from labkit.params import Params, load_params
 from labkit.records import RunFolder, read_json
 
 
@@ -37,6 +37,9 @@ def run_params(chosen: argparse.Namespace) -> int:
             )
         run.settle()
     plan = check_request(params, reports, dry_run=chosen.dry_run)
+    if chosen.dry_run and params.climbs:
+        _explain_ladder(params)
+        return 0
     if chosen.dry_run:
         if chosen.resume is not None:
             plan = [point for point in plan if not run.is_measured(point.point_id)]
@@ -57,6 +60,16 @@ def run_params(chosen: argparse.Namespace) -> int:
     return _measure_and_report(run)
 
 
+def _explain_ladder(params: Params) -> None:
+    from labkit.engines import explain_command
+    from labkit.ladder.steps import list_steps
+
+    for number, step in enumerate(list_steps(params), start=1):
+        print(f"{number}. {step.title}: {step.asks}")
+    if command := explain_command(params.engine):
+        print(f"\nthe engine, launched once:\n{' '.join(command)}")
+
+
 def _measure_and_report(run: RunFolder) -> int:
     print(f"run folder: {show(run.path)}", file=sys.stderr)
     try:
@@ -73,11 +86,11 @@ def _measure(run: RunFolder) -> int:
         with Follower(run.progress_path):
             make_notebook(run, measuring=True)
     except (LabkitError, KeyboardInterrupt) as error:
-        done = run.count_measured()
+        done, planned = run.count_measured(), len(run.manifest()["plan"])
+        kept = f"{done} of {planned} points are measured" if planned else "its steps are recorded"
         complain(
-            f"{run.manifest()['status']}: {done} of {len(run.manifest()['plan'])} points "
-            f"are measured and kept; go on with: labkit run {show(run.params_path)} "
-            f"--resume {show(run.path)}"
+            f"{run.manifest()['status']}: {kept} and kept; go on with: "
+            f"labkit run {show(run.params_path)} --resume {show(run.path)}"
         )
         if isinstance(error, LabkitError):
             raise
@@ -93,4 +106,7 @@ def _judge(run: RunFolder) -> int:
     for row in bad:
         reasons = "; ".join(row.get("validity_reasons") or ["no reason recorded"])
         print(f"labkit: {row['point_id']} is INVALID: {reasons}", file=sys.stderr)
-    return 1 if bad or len(summary["points"]) < planned else 0
+    failed = [row for row in summary.get("ladder") or [] if row["verdict"] == "fails"]
+    for row in failed:
+        print(f"labkit: {row['title']} fails: {row['found']}", file=sys.stderr)
+    return 1 if bad or failed or len(summary["points"]) < planned else 0

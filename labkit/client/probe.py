@@ -18,7 +18,7 @@ from labkit.client.stream import NO_KEY, is_loopback
 from labkit.client.tls import explain, find_tls_error, make_context
 
 Redact = Callable[[str], str]
-_ROUTES = {"completions": "completions", "chat": "chat/completions"}
+ROUTES = {"completions": "completions", "chat": "chat/completions"}
 
 
 def make_prober(base_url: str, api_key: str | None, timeout_s: float) -> openai.OpenAI:
@@ -54,9 +54,22 @@ def post(
 
     Raises EndpointError if no answer comes.
     """
+
+    def send() -> httpx2.Response:
+        return client.post(f"/{ROUTES[endpoint]}", cast_to=httpx2.Response, body=body)
+
+    return _exchange(send, base_url, redact)
+
+
+def get(client: openai.OpenAI, base_url: str, path: str, redact: Redact) -> Reply:
+    """Return what a page below the base URL holds, such as /models, as `post` does."""
+    return _exchange(lambda: client.get(path, cast_to=httpx2.Response), base_url, redact)
+
+
+def _exchange(send: Callable[[], httpx2.Response], base_url: str, redact: Redact) -> Reply:
     begun_s = time.monotonic()
     try:
-        response = client.post(f"/{_ROUTES[endpoint]}", cast_to=httpx2.Response, body=body)
+        response = send()
     except openai.APITimeoutError:
         fail(f"an answer of {base_url}", "none in time", "see whether it is loading or stuck")
     except openai.APIConnectionError as error:

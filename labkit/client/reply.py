@@ -42,6 +42,15 @@ class Verified:
     latency_s: float
 
 
+class Fault(EndpointError):
+    """What is wrong with an endpoint, its parts kept beside the one line that tells all of it."""
+
+    def __init__(self, expected: str, found: str, todo: str) -> None:
+        super().__init__(f"expected {expected}, found {found}; {todo}")
+        self.found = found
+        self.todo = todo
+
+
 class NoRoute(Exception):
     """The URL leads nowhere; another form of it may."""
 
@@ -69,7 +78,7 @@ def check_page(reply: Reply) -> None:
 def check_status(reply: Reply, base_url: str, model: str, served: list[str]) -> None:
     """Raise for a status that is not 2xx: NoRoute, Refused, else EndpointError in one line."""
     check_page(reply)
-    said = _quote(reply)
+    said = quote(reply)
     found = f"HTTP {reply.status}" + (f" ({said})" if said else "")
     if 200 <= reply.status < 300:
         return
@@ -92,9 +101,9 @@ def read_reply(reply: Reply, base_url: str, model: str, endpoint: str) -> Verifi
     """Return what an answer of status 2xx holds; raises EndpointError for one without choices."""
     body = reply.body
     if not isinstance(body, dict):
-        fail(f"JSON from {base_url}", _quote(reply) or "an empty body", "check host, port and path")
+        fail(f"JSON from {base_url}", quote(reply) or "an empty body", "check host, port and path")
     if body.get("error"):
-        fail(f"{base_url} to answer", f"an error in HTTP 200 ({_quote(reply)})", "see its log")
+        fail(f"{base_url} to answer", f"an error in HTTP 200 ({quote(reply)})", "see its log")
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -116,7 +125,8 @@ def read_reply(reply: Reply, base_url: str, model: str, endpoint: str) -> Verifi
     )
 
 
-def _quote(reply: Reply) -> str:
+def quote(reply: Reply) -> str:
+    """Return what an answer says, or the text of the error in it, cut to 300 characters."""
     body = reply.body
     if isinstance(body, dict) and (body.get("error") or body.get("message") or body.get("detail")):
         return read_error(body.get("error") or body)[:MAX_SAID_CHARS]
@@ -132,4 +142,4 @@ def fail_model(model: str, served: list[str], said: str = "") -> Never:
 
 def fail(expected: str, found: str, todo: str) -> Never:
     """Raise EndpointError of the one form that all faults have."""
-    raise EndpointError(f"expected {expected}, found {found}; {todo}")
+    raise Fault(expected, found, todo)

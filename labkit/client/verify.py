@@ -5,10 +5,10 @@ whether completions or only chat is offered. It must not know engines or loads.
 """
 
 from typing import Any
-from urllib.parse import urlsplit
 
 import openai
 
+from labkit import address
 from labkit.address import check_key, check_proxy, check_url, make_redact
 from labkit.client.probe import Redact, list_models, make_prober, post
 from labkit.client.refusal import advise
@@ -75,12 +75,7 @@ def list_forms(base_url: str) -> list[str]:
     check_url(base_url)
     if not is_loopback(base_url):
         check_proxy(base_url)
-    url = base_url.rstrip("/")
-    for route in ("/chat/completions", "/completions", "/models"):
-        url = url.removesuffix(route)
-    if url.endswith("/v1"):
-        return [url, url.removesuffix("/v1")]
-    return [url, f"{url}/v1"] if urlsplit(url).path else [f"{url}/v1", url]
+    return address.list_forms(base_url)
 
 
 def _ask(

@@ -113,6 +113,18 @@ def check_engines(engines: Sequence[EngineParams], *, dry_run: bool = False) -> 
         launched.check_launches(ADAPTERS[kind], group)
 
 
+def check_asked(params: EngineParams, *, dry_run: bool = False) -> None:
+    """Raise what `check_engines` does, but for the proxy and the key of an endpoint.
+
+    They are left to be told when it is asked.
+    """
+    if params.kind != "endpoint":
+        check_engines([params], dry_run=dry_run)
+        return
+    launched.check_env(params)
+    endpoint.check_place(params)
+
+
 def list_absent(kind: str) -> list[str]:
     """Return the knobs that an engine does not have, whatever their value."""
     if kind == "endpoint":

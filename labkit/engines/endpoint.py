@@ -9,7 +9,15 @@ import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from labkit.address import check_proxy, check_url, find_place, make_redact, read_key, tell_source
+from labkit.address import (
+    check_proxy,
+    check_url,
+    find_place,
+    list_forms,
+    make_redact,
+    read_key,
+    tell_source,
+)
 from labkit.engines.scrape import ERRORS, LOOPBACK, Sample, Site, empty_sample, get_json
 from labkit.errors import EndpointError, EngineError, ParamsError
 from labkit.params import EngineParams, name_nearest
@@ -160,8 +168,8 @@ def connect(params: EngineParams, looks: Sequence[Look]) -> EndpointEngine:
         raise EndpointError(redact(" ".join(str(error).split()))) from None
 
 
-def _locate(params: EngineParams) -> tuple[str, str | None]:
-    """Return the base URL and the model that are meant."""
+def locate(params: EngineParams) -> tuple[str, str | None]:
+    """Return the base URL and the model that are meant; raises ParamsError for no such provider."""
     if params.provider is None:
         return str(params.base_url), params.model
     place = find_place(params.provider, params.providers_file)
@@ -169,9 +177,9 @@ def _locate(params: EngineParams) -> tuple[str, str | None]:
 
 
 def _find(params: EngineParams, looks: Sequence[Look]) -> EndpointEngine:
-    base_url, model = _locate(params)
-    asked, source = base_url.rstrip("/"), params.key_source
-    places = [asked] if asked.endswith("/v1") else [f"{asked}/v1", asked]
+    base_url, model = locate(params)
+    source = params.key_source
+    places = sorted(list_forms(base_url), key=lambda form: not form.endswith("/v1"))
     reasons = []
     for place in places:
         try:
@@ -200,6 +208,14 @@ def _find(params: EngineParams, looks: Sequence[Look]) -> EndpointEngine:
 
 def check(params: EngineParams) -> None:
     """Raise ParamsError for knobs that can't be set from here, a wrong URL, proxy or key."""
+    base_url = check_place(params)
+    if urllib.parse.urlsplit(base_url).hostname not in LOOPBACK:
+        check_proxy(base_url)
+    read_key(params.key_source)
+
+
+def check_place(params: EngineParams) -> str:
+    """Return the base URL; raises ParamsError for knobs that can't be set, or a wrong URL."""
     for knob in UNSETTABLE:
         if (found := getattr(params, knob)) is not None:
             raise ParamsError(
@@ -209,11 +225,9 @@ def check(params: EngineParams) -> None:
     for knob in ("extra_args", "env"):
         if getattr(params, knob):
             raise ParamsError(f"expected no engine.{knob} for an endpoint; leave them out")
-    base_url, _ = _locate(params)
+    base_url, _ = locate(params)
     check_url(base_url, name="engine.base_url")
-    if urllib.parse.urlsplit(base_url).hostname not in LOOPBACK:
-        check_proxy(base_url)
-    read_key(params.key_source)
+    return base_url
 
 
 def _choose_model(asked: str | None, names: list[str], place: str) -> str:

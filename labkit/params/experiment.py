@@ -16,6 +16,9 @@ from labkit.params.workload import WorkloadParams
 
 Gpu = Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=r"^(GPU|MIG)-\S+$")]
 
+LADDER = "verify"
+"""The notebook that needs no sweep."""
+
 
 class SweepParams(Section):
     """The one variable that moves."""
@@ -88,8 +91,8 @@ class Params(Section):
     engine: EngineParams
     workload: WorkloadParams
     load: LoadParams
-    sweep: Annotated[list[SweepParams], Field(min_length=1)]
-    """One sweep, or several that each start from the same base."""
+    sweep: list[SweepParams] = Field(default_factory=list)
+    """One sweep, or several that each start from the same base; only `verify` needs none."""
     slo: SloParams = SloParams()
     sampling: SamplingParams = SamplingParams()
     cost: CostParams = CostParams()
@@ -109,6 +112,8 @@ class Params(Section):
             raise ValueError(
                 f"load.mode trace needs workload.kind trace, found kind {self.workload.kind}"
             )
+        if not self.sweep and not self.climbs:
+            raise ValueError("sweep needs a variable and its values, found none")
         seen = set()
         for sweep in self.sweep:
             key = (sweep.variable, sweep.series, *sorted(map(json.dumps, sweep.values)))
@@ -125,6 +130,11 @@ class Params(Section):
             if sweep.set and sweep.series is None:
                 raise ValueError(f"sweep over {sweep.variable} has set and no series; name it")
         return self
+
+    @property
+    def climbs(self) -> bool:
+        """Whether it asks one request after the other, step by step, and has no points."""
+        return self.notebook == LADDER
 
     def digest(self) -> str:
         """Return the sha256 of the resolved params, as hex."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from labkit.params.experiment import Params
+from labkit.params.experiment import LADDER, Params
 from labkit.params.read import list_paths
 from labkit.params.section import Section
 from labkit.params.workload import WORKLOADS
@@ -43,7 +43,7 @@ def make_schema() -> dict[str, Any]:
         if name in sections:
             _describe(part, sections[name])
     sweep = schema["properties"]["sweep"]
-    several = {key: sweep.pop(key) for key in ("items", "minItems", "type")}
+    several = {key: sweep.pop(key) for key in ("items", "type")}
     sweep["anyOf"] = [several["items"], several]
     variable = parts["SweepParams"]["properties"]["variable"]
     known = [path for path in list_paths() if path.startswith(MOVED)]
@@ -55,6 +55,8 @@ def make_schema() -> dict[str, Any]:
     places = {kind: f"#/$defs/{section.__name__}" for kind, section in WORKLOADS.items()}
     workload = schema["properties"]["workload"]
     workload["discriminator"] = {"propertyName": "kind", "mapping": places}
+    schema["if"] = {"properties": {"notebook": {"const": LADDER}}, "required": ["notebook"]}
+    schema["else"] = {"required": ["sweep"], "properties": {"sweep": {"minItems": 1}}}
     schema["title"] = "labkit params"
     return {"$schema": DIALECT, **schema}
 

@@ -44,6 +44,7 @@ class RunFolder:
         self.findings_path = path / "findings.json"
         self.table_path = path / "summary.csv"
         self.progress_path = path / "progress.jsonl"
+        self.ladder_path = path / "ladder.jsonl"
         self.report_path = path / "report.html"
 
     @classmethod
@@ -151,6 +152,10 @@ class RunFolder:
     def count_measured(self) -> int:
         """Return how many points of the plan ended well."""
         return sum(self.is_measured(entry["point_id"]) for entry in self.manifest()["plan"])
+
+    def ladder(self) -> list[dict[str, Any]]:
+        """Return the steps of a ladder in order, none for a run that climbed none."""
+        return read_jsonl(self.ladder_path)
 
     def _document(self, point_id: str) -> dict[str, Any] | None:
         path = self.point_folder(point_id) / "point.json"

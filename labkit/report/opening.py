@@ -25,14 +25,15 @@ VERDICTS = {"held": ("✓", "result"), "not held": ("✗", "fact"), "can't tell"
 
 def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[str, Any]) -> str:
     """Return the title, one line on what was measured, and the findings as a list of cards."""
-    facts = " · ".join(escape(fact) for fact in list_facts(summary["run"], summary["points"]))
+    told = list_facts(summary["run"], summary["points"], summary.get("ladder"))
+    facts = " · ".join(escape(fact) for fact in told)
     groups: dict[tuple[str | None, str | None], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.variable, finding.series), []).append(finding)
-    told = "\n".join(make_group(*arm, group) for arm, group in groups.items())
+    cards = "\n".join(make_group(*arm, group) for arm, group in groups.items())
     return (
         f'<header class="opening"><h1>{escape(headline)}</h1>\n'
-        f'<p class="facts">{facts}</p>\n{told}</header>'
+        f'<p class="facts">{facts}</p>\n{cards}</header>'
     )
 
 
@@ -51,13 +52,7 @@ def make_conclusion(headline: str, findings: Sequence[Finding], summary: Mapping
         for one in tested
     )
     listed = f"<ul>{items}</ul>" if tested else ""
-    rows = summary["points"]
-    repeats = {row.get("repeat") for row in rows}
-    sure = [f"It rests on {tell_verdicts(rows)}"]
-    if len(repeats) > 1:
-        sure.append(f"{len(repeats)} repeats of a point, from which the intervals come")
-    else:
-        sure.append("one repeat of each point, so differences under 10 % are not resolved")
+    sure = list_grounds(summary)
     unknown = [one.title for one in findings if one.kind == "unknown" and not one.verdict]
     told = f"{'; '.join(sure)}."
     if unknown:
@@ -66,6 +61,20 @@ def make_conclusion(headline: str, findings: Sequence[Finding], summary: Mapping
         f'<div class="conclusion"><p><strong>{escape(headline)}</strong></p>{listed}'
         f"<p>{escape(told)}</p></div>"
     )
+
+
+def list_grounds(summary: Mapping[str, Any]) -> list[str]:
+    """Return what a conclusion rests on, in half sentences."""
+    if steps := summary.get("ladder"):
+        once = "so it tells what a request does, not what a load would"
+        return [f"It rests on {len(steps)} steps, each taken once", once]
+    rows = summary["points"]
+    repeats = {row.get("repeat") for row in rows}
+    if len(repeats) > 1:
+        sure = f"{len(repeats)} repeats of a point, from which the intervals come"
+    else:
+        sure = "one repeat of each point, so differences under 10 % are not resolved"
+    return [f"It rests on {tell_verdicts(rows)}", sure]
 
 
 def name_arm(variable: str | None, series: str | None) -> str:
@@ -88,19 +97,31 @@ def make_card(finding: Finding) -> str:
     )
 
 
-def list_facts(run: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-    """Yield what a reader must know to place the numbers: engine, machine, traffic, date."""
+def list_facts(
+    run: Mapping[str, Any],
+    points: Sequence[Mapping[str, Any]],
+    steps: Sequence[Mapping[str, Any]] | None = None,
+) -> Iterable[str]:
+    """Yield what a reader must know to place the numbers: engine, machine, traffic, date.
+
+    Of a run that climbed a ladder, `steps`, the traffic is one request after the other.
+    """
     engine = run["engine"]
     workload, load = (spread_sweep(run, section) for section in ("workload", "load"))
     model = str(engine.get("model") or "its own model").rpartition("/")[2]
     yield f"{engine['kind']} with {model}"
     yield describe_machine(run.get("environment") or {})
-    yield f"{describe_workload(workload)} a point"
-    yield describe_load(load)
-    done = sum(point["status"] == "ok" for point in points)
-    if done < run["num_points_planned"]:
-        yield f"{done} of {run['num_points_planned']} points measured"
-    yield tell_verdicts(points)
+    if steps:
+        counts = Counter(str(step["verdict"]) for step in steps)
+        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        yield f"{len(steps)} steps: {told.replace(' works', ' work').replace(' fails', ' failed')}"
+    else:
+        yield f"{describe_workload(workload)} a point"
+        yield describe_load(load)
+        done = sum(point["status"] == "ok" for point in points)
+        if done < run["num_points_planned"]:
+            yield f"{done} of {run['num_points_planned']} points measured"
+        yield tell_verdicts(points)
     yield f"begun {run['started_at'][:16].replace('T', ' ')} UTC"
 
 

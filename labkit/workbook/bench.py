@@ -11,6 +11,7 @@ from typing import Any
 from labkit.address import read_key
 from labkit.client.verify import verify_endpoint
 from labkit.engines import open_engine
+from labkit.errors import ParamsError
 from labkit.held import Running
 from labkit.home import find_place, find_reports
 from labkit.params import Params, load_params
@@ -32,6 +33,8 @@ class Bench:
     """An engine that is up, to be asked and loaded by hand; stop it, or end the kernel."""
 
     def __init__(self, params: Params) -> None:
+        if not params.sweep:
+            raise ParamsError("expected a sweep in the params, found none; take another file")
         first = params.sweep[0]
         section, _, knob = first.variable.partition(".")
         base = getattr(getattr(params, section, None), knob, None)

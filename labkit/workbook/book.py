@@ -11,7 +11,7 @@ from labkit.analysis import definitions
 from labkit.analysis.finding import Finding
 from labkit.analysis.pool import Arm, take_arm
 from labkit.records import RunFolder, read_json
-from labkit.report import figures, inside, kv_memory, resources, tables
+from labkit.report import figures, inside, kv_memory, ladder, resources, tables
 from labkit.report.diagnosis import diagnosis_block
 from labkit.report.opening import list_commands, make_conclusion, make_opening, name_arm
 from labkit.workbook.summary import write_summary
@@ -47,6 +47,15 @@ class Workbook:
         for variable in dict.fromkeys(str(arm[0]) for arm in self.arms):
             display(figures.plot_arms(self.summary, variable, fields))
 
+    def show_ladder(self) -> None:
+        """Show every step with what it found, and each request that failed, to be sent again."""
+        display(HTML(ladder.ladder_table(self.run.ladder())))
+        display(HTML(ladder.failed_block(self.run.ladder())))
+
+    def show_environment(self) -> None:
+        """Show the machine and the software that asked or measured."""
+        display(HTML(tables.environment_table(self.summary["run"]["environment"])))
+
     def show_sweeps(self) -> None:
         """Show for every variable trade-off, latency, throughput, pressure, phases, step time."""
         for arm in self.arms:
@@ -79,7 +88,7 @@ class Workbook:
         display(HTML(kv_memory.kv_memory_table(self.summary)))
         display(HTML(resources.resources_table(self.summary)))
         display(HTML(tables.definitions_table(tables.read_definitions(definitions.__doc__ or ""))))
-        display(HTML(tables.environment_table(self.summary["run"]["environment"])))
+        self.show_environment()
 
     def show_conclusion(self) -> None:
         """Show what was concluded once more, with how sure it is and what it rests on."""

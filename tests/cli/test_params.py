@@ -46,4 +46,5 @@ def test_the_schema_is_json_and_nothing_else(
 ) -> None:
     assert main(["params", "--schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
-    assert set(schema["required"]) >= {"name", "engine", "workload", "load", "sweep"}
+    assert set(schema["required"]) >= {"name", "engine", "workload", "load"}
+    assert schema["else"]["required"] == ["sweep"]

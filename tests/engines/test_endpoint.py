@@ -14,7 +14,7 @@ def make_params(base_url: str, **values: object) -> EngineParams:
     return EngineParams.model_validate({"kind": "endpoint", "base_url": base_url, **values})
 
 
-@pytest.mark.parametrize("tail", ["", "/", "/v1", "/v1/"])
+@pytest.mark.parametrize("tail", ["", "/", "/v1", "/v1/", "/v1/v1", "/v1/completions"])
 def test_v1_is_found_however_it_is_written(pages, tmp_path, tail: str) -> None:
     pages.pages["/v1/models"] = ONE
     params = make_params(pages.root + tail)

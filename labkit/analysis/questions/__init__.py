@@ -15,6 +15,7 @@ from labkit.analysis.questions import (
     prefix_cache,
     slo,
     structured,
+    verify,
 )
 
 QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {
@@ -25,5 +26,6 @@ QUESTIONS: dict[str, Callable[[Mapping[str, Any]], list[Finding]]] = {
     "prefix_cache": prefix_cache.conclude,
     "slo": slo.conclude,
     "structured": structured.conclude,
+    "verify": verify.conclude,
 }
 """By the name of a notebook; one that is not here is answered variable by variable."""
