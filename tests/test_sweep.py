@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+from access import LOOKS, find_violations, open_browser, open_drawn
 
 from labkit.cli import main
 from labkit.engines.model import find_model
@@ -102,6 +103,13 @@ def test_the_summary_judges_every_point(run: RunFolder) -> None:
     for row in rows:
         assert row["ttft_s"]["n"] == 4
         assert 0 < row["ttft_s"]["p50"] <= row["e2e_latency_s"]["p50"]
+
+
+@pytest.mark.browser
+def test_axe_finds_nothing_in_its_report(run: RunFolder) -> None:
+    with open_browser() as browser:
+        for look in LOOKS:
+            assert find_violations(open_drawn(browser, run.report_path, look)) == []
 
 
 def test_the_report_is_rebuilt_byte_for_byte(again: RunFolder) -> None:

@@ -139,7 +139,7 @@ def render_figure(figure: dict[str, Any], name: str) -> str:
     alt = escape(str(meta.get("alt") or unescape(words) or name))
     return (
         f"<figure>\n<figcaption>{caption}</figcaption>\n"
-        f'<div class="plot" id="{name}" role="img" aria-label="{alt}"></div>\n'
+        f'<div class="plot" id="{name}" role="group" aria-label="{alt}"></div>\n'
         "<noscript>This figure is drawn by the browser and needs JavaScript.</noscript>\n"
         f'<script type="application/json" id="{name}-data">'
         f"{embed({'data': figure.get('data', []), 'layout': layout})}</script>\n</figure>"

@@ -192,4 +192,7 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, st
 def rerun_block(commands: Sequence[str]) -> str:
     """Return the exact commands that repeat a run, to be copied."""
     lines = "\n".join(escape(command) for command in commands)
-    return f'<pre class="rerun"><code>{lines}</code></pre>'
+    return (
+        '<pre class="rerun" tabindex="0" role="region" aria-label="How to measure this again">'
+        f"<code>{lines}</code></pre>"
+    )

@@ -3,7 +3,9 @@
   const themes = JSON.parse(document.getElementById("themes").textContent);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const narrow = window.matchMedia("(max-width: 600px)");
-  const config = { responsive: true, displaylogo: false };
+  // What would send a chart elsewhere, or select points of which nothing is made, has no button.
+  const dropped = ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"];
+  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: dropped };
   let printing = false;
 
   // Panels that stand side by side are put one above the other; their titles follow the axes.
@@ -30,11 +32,17 @@
     const { data, layout } = JSON.parse(text);
     layout.template = night ? themes.dark : themes.light;
     layout.uirevision = "kept";
+    layout.modebar = { orientation: "h" };
     if (narrow.matches && layout.meta && layout.meta.panels > 1) {
       stack(layout, layout.meta.panels);
     }
     plot.style.height = (layout.height || 420) + "px";
-    return Plotly.react(plot, data, layout, config);
+    return Plotly.react(plot, data, layout, config).then(() => {
+      // the label of the plot tells the figure; the shreds of text in the drawing would not
+      for (const svg of plot.querySelectorAll(".main-svg")) {
+        svg.setAttribute("aria-hidden", "true");
+      }
+    });
   }
 
   const plots = Array.from(document.querySelectorAll(".plot"));
