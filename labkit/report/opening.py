@@ -3,6 +3,7 @@
 It puts findings into HTML, escaped. It must not compute a number or judge one.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -32,9 +33,18 @@ def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[st
         groups.setdefault((finding.variable, finding.series), []).append(finding)
     cards = "\n".join(make_group(*arm, group) for arm, group in groups.items())
     return (
-        f'<header class="opening"><h1>{escape(headline)}</h1>\n'
+        f'<header class="opening">{make_title(headline)}\n'
         f'<p class="facts">{facts}</p>\n{cards}</header>'
     )
+
+
+def make_title(headline: str) -> str:
+    """Return a headline as HTML: what the first sweep found, each other below it, doubts small."""
+    first, *others = [
+        re.sub(r" (\[[^\]]*\])", r" <small>\1</small>", escape(one, quote=False))
+        for one in headline.split("; ")
+    ]
+    return "\n".join([f"<h1>{first}</h1>", *(f'<p class="also">{one}</p>' for one in others)])
 
 
 def make_group(variable: str | None, series: str | None, findings: Sequence[Finding]) -> str:

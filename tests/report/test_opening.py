@@ -8,6 +8,7 @@ from labkit.report.opening import (
     describe_workload,
     list_commands,
     make_opening,
+    make_title,
 )
 
 SUMMARY = {
@@ -149,3 +150,11 @@ def test_every_file_in_few_words(workload: dict[str, object], told: str) -> None
 )
 def test_every_load_in_few_words(load: dict[str, object], told: str) -> None:
     assert describe_load(load) == told
+
+
+def test_a_second_sweep_stands_below_the_headline_and_doubts_are_small():
+    told = "max_num_seqs 8 is best [SUSPECT at 1 and 8]; max_model_len <b> is best"
+    assert make_title(told) == (
+        "<h1>max_num_seqs 8 is best <small>[SUSPECT at 1 and 8]</small></h1>\n"
+        '<p class="also">max_model_len &lt;b&gt; is best</p>'
+    )
