@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from labkit.client.load import Client, Order
+from labkit.client.load import Client, Order, Progress
 from labkit.client.share import count_warmup
 from labkit.client.stream import Target
 from labkit.engines import Engine
@@ -107,8 +107,8 @@ def measure_point(
         with sampler:
             result = client.fire(
                 order,
-                on_progress=lambda progress: emit({"event": "requests", **asdict(progress)}),
-                on_warmup=lambda progress: emit({"event": "warmup", **asdict(progress)}),
+                on_progress=lambda progress: emit(_stamp("requests", progress)),
+                on_warmup=lambda progress: emit(_stamp("warmup", progress)),
                 check=engine.check,
             )
     finally:
@@ -119,6 +119,10 @@ def measure_point(
         "client": result.client,
     }
     expect_alive(engine.check, DEATH_S if result.num_error else 0.0)
+
+
+def _stamp(event: str, progress: Progress) -> dict[str, Any]:
+    return {"event": event, "at_s": time.monotonic(), **asdict(progress)}
 
 
 def expect_alive(check: Callable[[], None], timeout_s: float) -> None:

@@ -6,6 +6,7 @@ not know how anything is measured.
 """
 
 import json
+import shutil
 import sys
 import threading
 import time
@@ -14,8 +15,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from labkit.records import JsonlWriter
+from labkit.remaining import Remaining
 
-TOLD = ("point", "point_end", "step", "end")
+TICK_S, QUIET_S = 1.0, 5.0
+"""How often a line is told anew on a terminal, and at most elsewhere, seconds."""
+
+TOLD = ("failure", "step", "end")
 """Events that are told at once where lines can't be replaced."""
 
 
@@ -25,58 +30,80 @@ class Story:
     def __init__(self) -> None:
         self.num_points = 0
         self._may_grow = False
-        self._began_at_s: float | None = None
         self._number = 0
         self._place = ""
         self._doing = ""
-        self._share = 0.0
+        self._step = ""
+        self._ended = ""
+        self._remaining = Remaining()
 
-    def hear(self, event: dict[str, Any]) -> str:
-        """Take in one event and return the line that now tells the run."""
+    def hear(self, event: dict[str, Any]) -> None:
+        """Take in one event."""
+        self._remaining.hear(event)
         kind = event["event"]
         if kind == "run":
-            self.num_points, self._began_at_s = event["num_points"], event["at_s"]
+            self.num_points, self._number, self._ended = event["num_points"], 0, ""
             self._may_grow = event.get("may_grow", False)
-            more = ", and more as a search finds them" if self._may_grow else ""
-            return f"{self.num_points} points to measure{more}"
         elif kind == "plan":
             self.num_points = event["num_points"]
         elif kind == "point":
-            self._number, self._share, self._doing = event["number"], 0.0, "starting the engine"
-            self._place = f"{event['variable'].rpartition('.')[2]} = {event['value']}"
-            if event["repeat"]:
-                self._place += f", repeat {event['repeat']}"
+            self._number, self._doing = event["number"], "starting the engine"
+            parts = [f"{event['variable'].rpartition('.')[2]} = {event['value']}"]
+            parts += [event["series"]] if event.get("series") else []
+            parts += [f"repeat {event['repeat']}"] if event["repeat"] else []
+            self._place = ", ".join(parts)
         elif kind == "step":
-            return f"step {event['number']} of {event['num_steps']}: {event['title']}"
+            self._step = f"step {event['number']} of {event['num_steps']}: {event['title']}"
         elif kind == "step_down":
             knob, smaller = event["knob"], event["to"]
             self._doing = f"out of memory, trying again with {knob} = {smaller}"
+        elif kind == "ready":
+            self._doing = "making the requests"
         elif kind == "warmup":
             self._doing = "warming up"
         elif kind == "requests":
-            self._share = event["num_done"] / max(1, event["num_total"])
             rate = event["completion_tokens"] / max(1e-9, event["elapsed_s"])
             failed = f", {event['num_error']} failed" if event["num_error"] else ""
             self._doing = (
                 f"{event['num_done']} of {event['num_total']} requests{failed}, {rate:.0f} tokens/s"
             )
         elif kind == "point_end":
-            self._share = 1.0
             if event["status"] != "ok":
                 self._doing = f"{event['status']}: {event['error']}"
         elif kind == "end":
             told = f"all {self.num_points} points measured"
-            return told if self.num_points else "all steps taken"
+            self._ended = told if self.num_points else "all steps taken"
+
+    def tell(self, at_s: float) -> str:
+        """Return the line that tells the run at a second of the events' monotonic clock."""
+        if self._ended or self._step:
+            return self._ended or self._step
+        if not self._number:
+            more = ", and more as a search finds them" if self._may_grow else ""
+            return f"{self.num_points} points to measure{more}"
         least = "at least " if self._may_grow else ""
         place = f"point {self._number} of {least}{self.num_points}: {self._place}"
-        return f"{place}: {self._doing}{self._left()}"
+        return f"{place}: {self._doing}{self._left(at_s)}"
 
-    def _left(self) -> str:
-        done = max(0, self._number - 1) + self._share
-        if self._began_at_s is None or done < 0.2 or self._may_grow:
-            return ""
-        left_s = (time.monotonic() - self._began_at_s) / done * (self.num_points - done)
-        return f", about {_round(left_s)} left"
+    def _left(self, at_s: float) -> str:
+        point_s, total_s = self._remaining.point_s(at_s), self._remaining.total_s(at_s)
+        last = self._number >= self.num_points and not self._may_grow
+        told = []
+        if point_s is not None:
+            told.append(f"about {show_duration(point_s)} left{'' if last else ' of this point'}")
+        if total_s is not None and not last:
+            told.append(f"about {show_duration(total_s)} {'in all' if told else 'left in all'}")
+        return "".join(f", {one}" for one in told)
+
+
+def show_duration(seconds: float) -> str:
+    """Return a duration no finer than an estimate is: "7 s", "35 s", "4 min", "2.5 h"."""
+    if seconds < 10:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 90:
+        return f"{5 * round(seconds / 5)} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
 class Teller:
@@ -90,7 +117,8 @@ class Teller:
     def __call__(self, event: dict[str, Any]) -> None:
         """Keep one event and show the line that it leads to."""
         self._writer.write(event)
-        self._show(self._story.hear(event))
+        self._story.hear(event)
+        self._show(self._story.tell(time.monotonic()))
 
     def close(self) -> None:
         """Close the file."""
@@ -112,8 +140,8 @@ def show_in_place() -> Callable[[str], None]:
 class Follower:
     """Follows `progress.jsonl` from a thread and prints its story to stderr.
 
-    On a terminal the line is replaced in place; elsewhere a line is printed when a point begins
-    or ends, and every ten seconds.
+    On a terminal the line is replaced in place, and counts down each second; elsewhere a line is
+    printed every five seconds at most, and for each failure.
     """
 
     def __init__(self, path: Path) -> None:
@@ -151,20 +179,25 @@ class Follower:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             event = json.loads(line)
-            self._print(self._story.hear(event), event["event"])
+            self._story.hear(event)
+            failed = event["event"] == "point_end" and event["status"] != "ok"
+            kind = "failure" if failed else event["event"]
+            self._print(self._story.tell(event.get("at_s", time.monotonic())), kind)
             if event["event"] == "end":
                 self._print("writing the report", "end")
+        if self._line and sys.stderr.isatty() and time.monotonic() - self._printed_at_s > TICK_S:
+            self._print(self._story.tell(time.monotonic()), "tick")
 
     def _print(self, line: str, kind: str) -> None:
+        now_s = time.monotonic()
         if sys.stderr.isatty():
-            ending = "\n" if kind in ("point_end", "end") else ""
-            sys.stderr.write(f"\r\x1b[2K{line}{ending}")
+            ending = "\n" if kind in ("point_end", "failure", "end") else ""
+            room = shutil.get_terminal_size().columns - 1
+            shown = line if ending or len(line) <= room else f"{line[: room - 1]}…"
+            sys.stderr.write(f"\r\x1b[2K{shown}{ending}")
             self._line = "" if ending else line
-        elif kind in TOLD or time.monotonic() - self._printed_at_s > 10:
+            self._printed_at_s = now_s
+        elif kind in TOLD or now_s - self._printed_at_s > QUIET_S:
             sys.stderr.write(f"{line}\n")
-            self._printed_at_s = time.monotonic()
+            self._printed_at_s = now_s
         sys.stderr.flush()
-
-
-def _round(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -68,8 +68,9 @@ def _measure_points(
     running: Running | None,
     decide: Decide | None,
 ) -> None:
+    told = _tell_plan(points, None if running is None else running.params)
     emit({"event": "run", "num_points": len(points), "may_grow": decide is not None,
-          "at_s": time.monotonic()})  # fmt: skip
+          "points": told, "at_s": time.monotonic()})  # fmt: skip
     with Client() as client, Held(running) as held:
         _note_headroom(run, client)
         done = 0
@@ -83,10 +84,11 @@ def _measure_points(
                     facts, engine = _try(run, params, point, engine, steps, client, held, emit)
                 emit({"event": "point_end", "number": number, "status": facts["status"],
                       "error": facts["error"], "at_s": time.monotonic()})  # fmt: skip
-            done += len(points)
+            done, last = done + len(points), points[-1].engine
             points = _grow(run, decide)
             if points:
-                emit({"event": "plan", "num_points": done + len(points), "at_s": time.monotonic()})
+                emit({"event": "plan", "num_points": done + len(points),
+                      "points": _tell_plan(points, last), "at_s": time.monotonic()})  # fmt: skip
     emit({"event": "end", "at_s": time.monotonic()})
 
 
@@ -119,6 +121,7 @@ def _try(
     try:
         try:
             up = held.open(engine, folder, facts)
+            emit({"event": "ready", "at_s": time.monotonic()})
             facts["engine_log"] = os.path.relpath(up.log, run.path)
             measure_point(params, point, up.engine, client, folder, facts, emit)
         finally:
@@ -143,6 +146,16 @@ def _try(
     finally:
         replace_json(folder / "point.json", facts)
     return facts, smaller
+
+
+def _tell_plan(points: list[Point], engine: EngineParams | None) -> list[dict[str, Any]]:
+    """Return what each point is and whether it launches an engine, `engine` being up before."""
+    told = []
+    for point in points:
+        place = {"variable": point.variable, "value": point.value, "series": point.series}
+        told.append({**place, "launches": point.engine != engine})
+        engine = point.engine
+    return told
 
 
 def _note_headroom(run: RunFolder, client: Client) -> None:

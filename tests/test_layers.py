@@ -14,6 +14,7 @@ LAYERS = {
     "home": 1,
     "params": 1,
     "records": 1,
+    "remaining": 1,
     "plan": 2,
     "workload": 2,
     "environment": 2,
