@@ -20,7 +20,7 @@ from labkit.remaining import Remaining
 TICK_S, QUIET_S = 1.0, 5.0
 """How often a line is told anew on a terminal, and at most elsewhere, seconds."""
 
-TOLD = ("failure", "end")
+TOLD = ("failure", "step", "end")
 """Events that are told at once where lines can't be replaced."""
 
 

@@ -103,8 +103,7 @@ def test_a_terminal_gets_one_line_in_place_that_fits(path, monkeypatch) -> None:
 
 def test_the_steps_of_a_ladder_are_told_one_by_one() -> None:
     story = Story()
-    step = {"event": "step", "number": 2, "num_steps": 20, "title": "The address", "at_s": 1.0}
-    story.hear(step)
+    story.hear({"event": "step", "number": 2, "num_steps": 20, "title": "The address"})
     assert story.tell(1.0) == "step 2 of 20: The address"
     story.hear({"event": "end", "at_s": 2.0})
     assert story.tell(2.0) == "all steps taken"

@@ -113,3 +113,10 @@ def test_a_failed_point_is_no_measure_and_a_smaller_try_begins_anew() -> None:
 def test_events_without_a_stamp_tell_nothing() -> None:
     remaining = hear({"event": "run", "num_points": 2}, {"event": "warmup"})
     assert (remaining.point_s(5), remaining.total_s(5)) == (None, 0)
+
+
+def test_a_run_that_may_grow_has_no_end_to_tell() -> None:
+    remaining = hear(plan(place(1)) | {"may_grow": True}, point(0, 1), ready(10), ended(30))
+    for event in (plan(place(1)) | {"event": "plan"}, point(30, 1)):
+        remaining.hear(event)
+    assert (remaining.point_s(30), remaining.total_s(30)) == (pytest.approx(30), None)

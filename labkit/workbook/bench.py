@@ -76,7 +76,7 @@ class Bench:
         if run is None:
             reports = find_reports()
             run = create_run(self._params, make_plan(self._params), reports)
-        measure_run(run, self._running)
+        measure_run(run, self._running, live=True)
         return Workbook(run)
 
     def stop(self) -> None:
