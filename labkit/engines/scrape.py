@@ -1,7 +1,6 @@
 """One look at a serving engine over HTTP, and what its own names mean in labkit's.
 
-It must not know who launched the engine. A look opens its own connection; the loopback is never
-reached through a proxy.
+It must not know who launched the engine. The loopback is never reached through a proxy.
 """
 
 import http.client
@@ -10,15 +9,15 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from prometheus_client.parser import text_string_to_metric_families
+from pydantic_core import from_json
 
 from labkit.address import read_key
+from labkit.engines.pages import Pages
+from labkit.engines.prometheus import Metrics as Metrics
+from labkit.engines.prometheus import parse_metrics as parse_metrics
 
-Metrics = dict[str, list[tuple[dict[str, str], float]]]
-"""Name -> [(labels, value)]."""
 Sample = dict[str, float | int | None]
 
 FIELDS = (
@@ -42,7 +41,7 @@ FIELDS = (
     "engine_decode_time_s_sum",
     "engine_decode_time_count",
 )
-BUCKET = "_bucket{"
+REDIRECTS = (301, 302, 303, 307, 308)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Made once, as making one costs more than a look does."""
@@ -50,25 +49,44 @@ ERRORS = (OSError, http.client.HTTPException, ValueError, RecursionError)
 """What get_text and get_json raise when nobody answers, or with something else than asked for."""
 
 
-@dataclass(frozen=True, slots=True)
 class Site:
-    """Where an engine answers, without a slash at its end, and the variable that holds a key."""
+    """Where an engine answers; threads may share it."""
 
-    root: str
-    api_key_env: str | None = None
+    def __init__(self, root: str, api_key_env: str | None = None) -> None:
+        """Take the root of its URLs, without a slash at its end, and what a key is read from."""
+        self.root = root
+        self.api_key_env = api_key_env
+        self._pages = None if is_proxied(root) else Pages(root)
 
     def text(self, path: str, body: Any = None, *, timeout_s: float = 5.0) -> str:
         """Return a page, or what a JSON body posted to it brings; raises as get_text does."""
-        key = read_key(self.api_key_env)
-        return get_text(f"{self.root}{path}", api_key=key, body=body, timeout_s=timeout_s)
+        return self._read(path, body, timeout_s).decode("utf-8", errors="replace")
 
     def json(self, path: str, body: Any = None, *, timeout_s: float = 5.0) -> Any:
         """Return a JSON document; raises as get_text does."""
-        return json.loads(self.text(path, body, timeout_s=timeout_s))
+        return from_json(self._read(path, body, timeout_s))
 
-    def metrics(self, path: str = "/metrics") -> "Metrics":
+    def metrics(self, path: str = "/metrics") -> Metrics:
         """Return Prometheus metrics by name; raises as get_text does."""
         return parse_metrics(self.text(path))
+
+    def _read(self, path: str, body: Any, timeout_s: float) -> bytes:
+        key = read_key(self.api_key_env)
+        if self._pages is not None and body is None:
+            try:
+                return self._pages.get(path, timeout_s=timeout_s, api_key=key)
+            except urllib.error.HTTPError as error:
+                if error.code not in REDIRECTS:
+                    raise
+        return _fetch(f"{self.root}{path}", key, body, timeout_s)
+
+
+def is_proxied(url: str) -> bool:
+    """Return whether the environment wants a proxy for a URL; never for the loopback."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.hostname in LOOPBACK or parts.scheme not in urllib.request.getproxies():
+        return False
+    return not urllib.request.proxy_bypass(parts.netloc)
 
 
 def get_text(
@@ -78,6 +96,15 @@ def get_text(
 
     Raises urllib's HTTPError for a status that is not 2xx, else one of ERRORS.
     """
+    return _fetch(url, api_key, body, timeout_s).decode("utf-8", errors="replace")
+
+
+def get_json(url: str, *, timeout_s: float = 5.0, api_key: str | None = None) -> Any:
+    """GET a JSON document; raises as get_text does."""
+    return json.loads(get_text(url, timeout_s=timeout_s, api_key=api_key))
+
+
+def _fetch(url: str, api_key: str | None, body: Any, timeout_s: float) -> bytes:
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     data = None
     if body is not None:
@@ -88,28 +115,10 @@ def get_text(
     opener = DIRECT if direct else urllib.request.build_opener()
     try:
         with opener.open(request, timeout=timeout_s) as answer:
-            return str(answer.read().decode("utf-8", errors="replace"))
+            return bytes(answer.read())
     except urllib.error.HTTPError as error:
         error.close()
         raise
-
-
-def get_json(url: str, *, timeout_s: float = 5.0, api_key: str | None = None) -> Any:
-    """GET a JSON document; raises as get_text does."""
-    return json.loads(get_text(url, timeout_s=timeout_s, api_key=api_key))
-
-
-def parse_metrics(text: str) -> Metrics:
-    """Return the metrics of Prometheus text but for histogram buckets; raises ValueError if none.
-
-    Buckets are most of what an engine tells, and nobody here reads them.
-    """
-    found: Metrics = {}
-    kept = [line for line in text.split("\n") if not line.startswith("#") and BUCKET not in line]
-    for family in text_string_to_metric_families("\n".join(kept)):
-        for sample in family.samples:
-            found.setdefault(sample.name, []).append((dict(sample.labels), float(sample.value)))
-    return found
 
 
 def read_counts(metrics: Metrics, names: Mapping[str, str]) -> Sample:
@@ -182,7 +191,7 @@ def map_llamacpp(
     }
 
 
-def _sum(metrics: dict[str, list[tuple[dict[str, str], float]]], name: str) -> int | None:
+def _sum(metrics: Metrics, name: str) -> int | None:
     found = metrics.get(name)
     return None if found is None else round(sum(value for _, value in found))
 

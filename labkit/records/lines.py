@@ -17,6 +17,7 @@ from typing import Any, Self
 from labkit.records.check import check_row
 
 PACKED = ("chunk_at_s", "chunk_tokens")
+ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 class JsonlWriter:
@@ -29,7 +30,7 @@ class JsonlWriter:
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Append one row. Raises ValueError for NaN, OSError where the disk refuses."""
-        line = json.dumps(row, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        line = ENCODER.encode(row).encode() + b"\n"
         with self._lock:
             self._file.write(line)
 

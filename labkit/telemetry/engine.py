@@ -40,6 +40,6 @@ def read_engine(scrape: Callable[[], Mapping[str, Any]]) -> dict[str, float | in
 
 
 def _finite(value: Any) -> float | int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return value

@@ -1,21 +1,24 @@
 """One sample of the host: its cores and memory, and what engine and client take of them.
 
-The processes are given by their pids, asked anew each second. It must not know what they are.
+The processes are given by their pids. It must not know what they are, or how they are looked at.
 """
 
+import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import psutil
+from labkit.telemetry import portable, proc
 
 Pids = Callable[[], Iterable[int]]
+Process = proc.Process | portable.Process
+
+IS_LINUX = platform.system() == "Linux"
 
 MIN_INTERVAL_S = 0.05
 """The system counts CPU time in steps of 10 ms: a rate over less than this would be noise."""
 
-
-PIDS_EVERY_S = 1.0
+PIDS_EVERY_S = 5.0
 """How often the pids are asked for: finding a process's descendants looks through all there are."""
 
 
@@ -26,6 +29,7 @@ class Host:
         self, engine_pids: Pids, client_pids: Pids, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
+        self._machine = proc.Machine() if IS_LINUX else portable.Machine()
         self._cores: tuple[float, float, float] | None = None
         self._groups = {"engine": Group(engine_pids), "client": Group(client_pids)}
 
@@ -34,13 +38,14 @@ class Host:
 
         host_cpu_utilization is the share 0..1 of all cores that was not idle; memory used is total
         less available; *_cpu_utilization is in cores; *_memory_bytes is resident memory, where
-        pages that processes share count for each.
+        pages that processes share count for each. A process that began later than the load counts
+        from up to 5 s after its start.
         """
-        memory = psutil.virtual_memory()
+        used_bytes, total_bytes = self._machine.read_memory()
         row: dict[str, Any] = {
             "host_cpu_utilization": self._utilization(),
-            "host_memory_used_bytes": memory.total - memory.available,
-            "host_memory_total_bytes": memory.total,
+            "host_memory_used_bytes": used_bytes,
+            "host_memory_total_bytes": total_bytes,
         }
         for name, group in self._groups.items():
             row[f"{name}_cpu_utilization"], row[f"{name}_memory_bytes"] = group.sample(
@@ -49,10 +54,7 @@ class Host:
         return row
 
     def _utilization(self) -> float | None:
-        times = psutil.cpu_times()
-        twice = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)  # also in user
-        total = sum(times) - twice
-        busy = total - times.idle - getattr(times, "iowait", 0.0)
+        busy, total = self._machine.read_cores()
         now_s = self._clock()
         if self._cores is None:
             self._cores = (now_s, busy, total)
@@ -69,25 +71,25 @@ class Group:
 
     def __init__(self, pids: Pids) -> None:
         self._pids = pids
-        self._known: dict[int, psutil.Process] = {}
+        self._known: dict[int, Process] = {}
         self._asked_at_s: float | None = None
-        self._before: tuple[float, dict[psutil.Process, float]] | None = None
+        self._before: tuple[float, dict[Process, float]] | None = None
 
     def sample(self, now_s: float) -> tuple[float | None, int | None]:
         """Return (cores in use since the sample before, resident bytes), None where none is alive.
 
         A process counts from the first sample that sees it to the last one.
         """
-        cpu_s: dict[psutil.Process, float] = {}
+        cpu_s: dict[Process, float] = {}
         memory_bytes = 0
-        for process in self._alive(now_s):
+        self._ask(now_s)
+        for pid, process in list(self._known.items()):
             try:
-                with process.oneshot():
-                    times = process.cpu_times()
-                    memory_bytes += process.memory_info().rss
-            except psutil.Error:
+                cpu_s[process], resident_bytes = process.read()
+            except OSError:  # it ended
+                del self._known[pid]
                 continue
-            cpu_s[process] = times.user + times.system
+            memory_bytes += resident_bytes
         if not cpu_s:
             self._before = None
             return None, None
@@ -103,20 +105,20 @@ class Group:
             self._before = (now_s, cpu_s)
         return cores, memory_bytes
 
-    def _alive(self, now_s: float) -> Iterator[psutil.Process]:
-        if not self._known or self._asked_at_s is None or now_s - self._asked_at_s >= PIDS_EVERY_S:
-            self._asked_at_s = now_s
-            self._known = dict(self._find())
-        else:  # a pid that ended may be another's by now
-            self._known = {pid: one for pid, one in self._known.items() if one.is_running()}
-        yield from self._known.values()
+    def _ask(self, now_s: float) -> None:
+        """Ask for the pids if it is time to, or if nobody is known to be there."""
+        if self._known and self._asked_at_s is not None and now_s - self._asked_at_s < PIDS_EVERY_S:
+            return
+        self._asked_at_s = now_s
+        self._known = dict(self._find())
 
-    def _find(self) -> Iterator[tuple[int, psutil.Process]]:
+    def _find(self) -> Iterator[tuple[int, Process]]:
         for pid in dict.fromkeys(self._pids()):
-            process = self._known.get(pid)
             try:
-                if process is None or not process.is_running():
-                    process = psutil.Process(pid)
-            except psutil.Error:
+                yield pid, self._known.get(pid) or _open_process(pid)
+            except OSError:
                 continue
-            yield pid, process
+
+
+def _open_process(pid: int) -> Process:
+    return proc.Process(pid) if IS_LINUX else portable.Process(pid)

@@ -106,7 +106,7 @@ def test_one_that_tells_nothing_of_itself_is_still_looked_at(pages, tmp_path: Pa
     ("page", "told"),
     [
         (None, "HTTP Error 404"),
-        ("vllm:num_requests_running is two\n", "could not convert string to float"),
+        ("vllm:num_requests_running is two\n", "not a line of Prometheus text"),
     ],
 )
 def test_metrics_that_end_are_an_error(pages, tmp_path: Path, page: str | None, told: str) -> None:
