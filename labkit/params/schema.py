@@ -45,8 +45,6 @@ def make_schema() -> dict[str, Any]:
     sweep = schema["properties"]["sweep"]
     several = {key: sweep.pop(key) for key in ("items", "type")}
     sweep["anyOf"] = [several["items"], several]
-    parts["SweepParams"]["required"].remove("values")
-    parts["SweepParams"]["anyOf"] = [{"required": ["values"]}, {"required": ["search"]}]
     variable = parts["SweepParams"]["properties"]["variable"]
     known = [path for path in list_paths() if path.startswith(MOVED)]
     variable["anyOf"] = [{"enum": known}, {"type": variable.pop("type")}]
