@@ -209,9 +209,14 @@ def test_a_dry_run_tells_that_more_follows() -> None:
 
 def test_the_story_counts_a_plan_that_grows() -> None:
     story = Story()
-    point = {"event": "point", "number": 1, "variable": "load.rate", "value": 4, "repeat": 0}
-    begun = story.hear({"event": "run", "num_points": 2, "may_grow": True, "at_s": 0.0})
+
+    def told(**event: Any) -> str:
+        story.hear(event)
+        return story.tell(0.0)
+
+    begun = told(event="run", num_points=2, may_grow=True, at_s=0.0)
     assert begun == "2 points to measure, and more as a search finds them"
-    assert story.hear(point) == "point 1 of at least 2: rate = 4: starting the engine"
-    assert story.hear({"event": "plan", "num_points": 3}).startswith("point 1 of at least 3: ")
-    assert story.hear({"event": "end"}) == "all 3 points measured"
+    point = told(event="point", number=1, variable="load.rate", value=4, repeat=0)
+    assert point.startswith("point 1 of at least 2: rate = 4: starting the engine")
+    assert told(event="plan", num_points=3).startswith("point 1 of at least 3: ")
+    assert told(event="end") == "all 3 points measured"
