@@ -1,5 +1,6 @@
 """From params to the list of points, pure: nothing is launched, read or written here."""
 
+import math
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -134,7 +135,17 @@ def _move(params: Params, sweep: SweepParams, value: Value) -> Params:
     section, _, knob = sweep.variable.partition(".")
     if isinstance(data[section], dict):
         data[section] = {**data[section], knob: value}
+    if sweep.search and sweep.search.duration_s and isinstance(data["workload"], dict):
+        needed = math.ceil(float(value) * sweep.search.duration_s)
+        data["workload"] = _lengthen(data["workload"], needed)
     return parse_params(data, source=source)
+
+
+def _lengthen(workload: dict[str, Any], needed: int) -> dict[str, Any]:
+    """Return a workload of at least so many requests or tasks, where it tells how many."""
+    counts = {name: workload.get(name) for name in ("num_requests", "num_tasks")}
+    known = {name: count for name, count in counts.items() if isinstance(count, int)}
+    return {**workload, **{name: max(count, needed) for name, count in known.items()}}
 
 
 def _slug(value: bool | int | float | str) -> str:

@@ -15,6 +15,7 @@ from labkit.params.section import PositiveFloat, PositiveInt, Section
 from labkit.params.workload import WorkloadParams
 
 Gpu = Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=r"^(GPU|MIG)-\S+$")]
+RATE = "load.request_rate_per_s"
 
 LADDER = "verify"
 """The notebook that needs no sweep."""
@@ -49,6 +50,8 @@ class SweepParams(Section):
     def _check_values(self) -> Self:
         if self.search and self.values != [self.search.low, self.search.high]:
             raise ValueError("give values or search, not both")
+        if self.search and self.search.duration_s and self.variable != RATE:
+            raise ValueError(f"search.duration_s belongs to {RATE}, not to {self.variable}")
         if self.variable in self.set:
             raise ValueError(f"{self.variable} is what moves; take it out of set")
         if len({json.dumps(value) for value in self.values}) != len(self.values):

@@ -23,6 +23,9 @@ class SearchParams(Section):
     """At most so many values between low and high."""
     tolerance: Annotated[float, Field(ge=0.01, le=1, allow_inf_nan=False)] = 0.1
     """It ends where the value that misses is at most this share above the one that holds."""
+    duration_s: PositiveFloat | None = None
+    """How long requests come at least, at any rate: where the workload's number of them would be
+    over sooner, more are sent. A burst that ends before its queue has grown keeps any SLO."""
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:

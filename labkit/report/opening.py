@@ -148,7 +148,12 @@ def spread_sweep(run: Mapping[str, Any], section: str) -> dict[str, Any]:
     told = dict(run[section])
     for one in run.get("sweep") or []:
         head, _, name = str(one["variable"]).partition(".")
-        if head == section and name != "kind" and len(one["values"]) > 1:
+        search = one.get("search") or {}
+        if section == "workload" and search.get("duration_s") and told.get("num_requests"):
+            told["num_requests"] = f"{told['num_requests']} or more"
+        if head == section and search:
+            told[name] = f"{search['low']:g} to {search['high']:g}"
+        elif head == section and name != "kind" and len(one["values"]) > 1:
             told[name] = ", ".join(words.setting(value) for value in one["values"])
     return told
 

@@ -132,6 +132,11 @@ def test_every_rule_has_a_case() -> None:
     assert {rule.name for rule in RULES} == {*CASES, "saturation"}
 
 
+def test_tasks_of_one_call_have_nothing_to_share() -> None:
+    assert names(healthy(workload={"kind": "agent", "num_steps": 2})) == ["prefix_reuse_missed"]
+    assert names(healthy(workload={"kind": "agent", "num_steps": 1})) == []
+
+
 def test_a_busy_engine_in_a_closed_loop_is_no_false_health() -> None:
     assert names(healthy(queue_growth_per_s=GROWS)) == []
     idle = healthy(load=OPEN, queue_growth_per_s=GROWS, engine_cpu_utilization=gauge(0.3))

@@ -73,6 +73,15 @@ def test_what_the_models_take_the_schema_takes(validator: Any, path: str, value:
     validator.validate(data)
 
 
+def test_a_sweep_has_values_or_a_search(validator: Any) -> None:
+    search = {"low": 1, "high": 16, "share": 0.95}
+    found = change("sweep", {"variable": "load.max_concurrency", "search": search})
+    found["slo"] = {"ttft_s": 1.0}
+    parse_params(copy.deepcopy(found))
+    validator.validate(found)
+    assert not validator.is_valid(change("sweep.values", None))
+
+
 @pytest.mark.parametrize(
     ("path", "value", "place"),
     [

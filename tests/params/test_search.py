@@ -66,6 +66,28 @@ def test_a_word_cannot_be_searched() -> None:
         make_plan(params)
 
 
+def test_a_load_lasts_as_long_as_asked_at_any_rate() -> None:
+    low, high = make_plan(parse_params(search(duration_s=2.5)))
+    assert low.workload.num_requests == 3  # 1 * 2.5, rounded up, over the 2 of the workload
+    assert high.workload.num_requests == 40  # 16 * 2.5
+    few = {**search(duration_s=0.5), "workload": {**BASE["workload"], "num_requests": 5}}
+    assert [one.workload.num_requests for one in make_plan(parse_params(few))] == [5, 8]
+
+
+def test_tasks_are_as_many_as_needed() -> None:
+    data = search(duration_s=1.0)
+    data["workload"] = {
+        "kind": "agent", "num_tasks": 4, "num_steps": 2, "prompt_tokens": 8, "step_tokens": 2,
+        "completion_tokens": 2,
+    }  # fmt: skip
+    assert [one.workload.num_requests for one in make_plan(parse_params(data))] == [8, 32]
+
+
+def test_only_a_rate_has_a_duration() -> None:
+    with pytest.raises(ParamsError, match=r"search\.duration_s belongs to"):
+        parse_params(search("load.max_concurrency", duration_s=2.0))
+
+
 @pytest.mark.parametrize(
     ("path", "whole"),
     [

@@ -115,7 +115,10 @@ def check_bound(row: Row) -> Match | None:
 
 def check_reuse(row: Row) -> Match | None:
     """Find prompts that share a prefix by design and were read anew each time."""
-    kind, rate = (row.get("workload") or {}).get("kind"), row.get("prefix_cache_hit_rate")
+    workload, rate = row.get("workload") or {}, row.get("prefix_cache_hit_rate")
+    kind = workload.get("kind")
+    if 1 in (workload.get("num_steps"), workload.get("num_turns")):
+        return None  # a task of one call has no earlier one to share with
     on = find_knob(row, "enable_prefix_caching")
     if kind not in SHARING or rate is None or rate >= MAX_HIT_RATE or (row.get("num_ok") or 0) < 4:
         return None

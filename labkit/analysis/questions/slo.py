@@ -26,7 +26,13 @@ def conclude(summary: Mapping[str, Any]) -> list[Finding]:
     for capacity in find_capacities(summary):
         found += _limit(capacity)
         if capacity.served:
-            found += [*_goodput(capacity), knee(capacity), *misses(capacity), *tail(capacity)]
+            found += [
+                *_sharpness(capacity),
+                *_goodput(capacity),
+                knee(capacity),
+                *misses(capacity),
+                *tail(capacity),
+            ]
     for series, tasks in find_tasks(summary).items():
         found += tell_tasks(tasks, series)
     return found
@@ -64,8 +70,6 @@ def _limit(capacity: Capacity) -> list[Finding]:
         text += f" The search is not at its end: {step.why}."
     elif step.why:
         text += f" The search ended as {step.why}."
-    if best is not None:
-        text += f" {_tell_sure(capacity)}{_tell_span(best, capacity.latency)}"
     text += f"{tell_clock(groups)} {tell_verdict(groups)}"
     effect = None
     if best is not None:
@@ -87,33 +91,45 @@ def _count(one: Served, variable: str) -> str:
     )
 
 
-def _tell_sure(capacity: Capacity) -> str:
-    """Return which values hold and miss beyond the chance of so few requests."""
+def _sharpness(capacity: Capacity) -> list[Finding]:
+    """Say where the limit may lie as well: few requests, or a load that ended early."""
+    best, step, variable = capacity.best, capacity.step, capacity.variable
+    if best is None:
+        return []
     sure = [one.group.value for one in capacity.served if one.interval.low >= capacity.share]
     lost = [one.group.value for one in capacity.served if one.interval.high < capacity.share]
     lowest = min(lost, default=None)
     held = max((one for one in sure if lowest is None or one < lowest), default=None)
-    step, variable = capacity.step, capacity.variable
-    if (held, lowest) == (step.low, step.high):
-        return "Both are beyond the chance of so few requests."
-    told = "it holds nowhere" if held is None else f"it holds at {words.place(variable, held)}"
-    told += " and is missed "
-    told += "nowhere" if lowest is None else f"from {words.place(variable, lowest)} on"
-    return f"Beyond the chance of so few requests {told}: num_requests and repeats narrow that."
+    sentences = []
+    if (held, lowest) != (step.low, step.high):
+        told = "holds nowhere" if held is None else f"holds at {words.place(variable, held)}"
+        told += " and is missed "
+        told += "nowhere" if lowest is None else f"from {words.place(variable, lowest)} on"
+        sentences.append(
+            f"Beyond the chance of {best.num_requests} requests (95 %) the SLO {told}."
+        )
+    sentences += _tell_span(best, capacity.latency)
+    if not sentences:
+        return []
+    sentences.append("More num_requests, or a longer search.duration_s, narrow that.")
+    title = f"{words.count(best.num_requests, 'request')} leave the limit open"
+    text = f"{' '.join(sentences)} {tell_verdict([one.group for one in capacity.served])}"
+    points = tuple(point for one in capacity.served for point in one.group.points)
+    return [Finding(title, text, "unknown", variable, capacity.series, points=points)]
 
 
-def _tell_span(one: Served, latency: str) -> str:
+def _tell_span(one: Served, latency: str) -> list[str]:
     """Return that a load ended before a queue could grow, where it was that short."""
     rate, median = one.group.mean("offered_rate_per_s"), one.group.mean(f"{latency}.p50")
     if not rate or median is None:
-        return ""
+        return []
     span_s = (one.num_requests / len(one.group.rows) - 1) / rate
     if span_s >= MIN_SPAN * median:
-        return ""
-    return (
-        f" There the load lasted {words.seconds(span_s)} and a median request "
-        f"{words.seconds(median)}: a queue had little time to grow, so set more num_requests."
-    )
+        return []
+    return [
+        f"Requests came for {words.seconds(span_s)} and a median one took {words.seconds(median)}: "
+        "a queue had little time to grow."
+    ]
 
 
 def _goodput(capacity: Capacity) -> list[Finding]:
