@@ -29,8 +29,13 @@ def conclude(summary: Mapping[str, Any]) -> list[Finding]:
     points = tuple(str(row["point_id"]) for row in found.rows)
     if found.inputs is None:
         text = f"{MODEL}. No plan can be made: {found.reason}."
+        if any(row.get("validity") == "SUSPECT" for row in found.rows):
+            text += " Points are in doubt: measure them again when nothing else runs."
         title = "Planning model: can't tell, the measurements don't carry it"
-        return [Finding(title, text, "unknown", verdict="can't tell", points=points)]
+        refused = Finding(title, text, "unknown", verdict="can't tell", points=points)
+        return (
+            [refused, replace(_tell_together(found), points=points)] if found.points else [refused]
+        )
     inputs, plan = found.inputs, make_plan(found.inputs)
     compared = check(inputs, found.points)
     doubt = doubt_model(plan, compared)
