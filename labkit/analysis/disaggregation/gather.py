@@ -157,7 +157,7 @@ def _fit(
     line = fit_line(*zip(*told, strict=True))
     if line.misfit > MAX_MISFIT:
         return None, (
-            f"{name} is no straight line: {words.percent(line.misfit)} off, "
+            f"{name} is no straight line: points lie {words.percent(line.misfit)} off it, "
             f"{words.percent(MAX_MISFIT)} allowed"
         )
     return line, ""

@@ -25,18 +25,22 @@ MATTERS = 0.1
 
 def conclude(summary: Mapping[str, Any]) -> list[Finding]:
     """Return the answer, what it rests on, how it was checked, and what was measured together."""
-    found = gather(summary)
+    found, percentile = gather(summary), summary["run"]["disaggregation"]["percentile"]
     points = tuple(str(row["point_id"]) for row in found.rows)
     if found.inputs is None:
         text = f"{MODEL}. No plan can be made: {found.reason}."
+        if any(row.get("validity") == "SUSPECT" for row in found.rows):
+            text += " Points are in doubt: measure them again when nothing else runs."
         title = "Planning model: can't tell, the measurements don't carry it"
-        return [Finding(title, text, "unknown", verdict="can't tell", points=points)]
+        refused = Finding(title, text, "unknown", verdict="can't tell")
+        told = [refused, _tell_together(found, percentile)] if found.points else [refused]
+        return [replace(one, points=points) for one in told]
     inputs, plan = found.inputs, make_plan(found.inputs)
     compared = check(inputs, found.points)
     doubt = doubt_model(plan, compared)
     answer = _refuse(doubt) if doubt else _answer(inputs, plan)
     told = [answer, _tell_check(inputs, compared), *_tell_limits(inputs, plan, doubt)]
-    told += [_tell_inputs(inputs), _tell_transfer(inputs, plan), _tell_together(found)]
+    told += [_tell_inputs(inputs), _tell_transfer(inputs, plan), _tell_together(found, percentile)]
     suspect = [row for row in found.rows if row.get("validity") == "SUSPECT"]
     verdict = f" [SUSPECT at {name_rows(suspect)}]" if suspect else " [VALID]"
     return [replace(one, text=one.text + verdict, points=points) for one in told]
@@ -182,9 +186,9 @@ def _tell_transfer(inputs: Inputs, plan: Plan) -> Finding:
     return Finding(title, text, "cost" if costs else "fact")
 
 
-def _tell_together(found: Gathered) -> Finding:
+def _tell_together(found: Gathered, percentile: int) -> Finding:
     rows = {str(row["point_id"]): row for row in found.rows}
-    name = "" if found.inputs is None else f"P{found.inputs.quantile * 100:g}"
+    name = f"P{percentile}"
     parts = []
     for one in found.points:
         told = f"at {_rate(one.rate_per_s)} {name} TTFT {words.seconds(one.ttft_s)}, {name} TPOT "

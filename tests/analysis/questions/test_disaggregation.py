@@ -101,3 +101,12 @@ def test_without_the_arms_nothing_is_told() -> None:
     (only,) = answer(run)
     assert only.verdict == "can't tell"
     assert "no valid point of the series decode and together" in only.text
+
+
+def test_what_was_measured_together_is_told_without_a_plan() -> None:
+    run: dict[str, Any] = make_run()
+    run["points"][0]["validity"] = "SUSPECT"
+    run["points"] = [row for row in run["points"] if row["series"] != "decode"]
+    refused, together = answer(run)
+    assert "measure them again when nothing else runs" in refused.text
+    assert together.title.startswith("Measured")
