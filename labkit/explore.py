@@ -201,7 +201,7 @@ class RunView:
         return list(list_facts(self.summary["run"], self.summary["points"]))
 
     def _name_arms(self) -> list[str]:
-        return [moved if arm is None else f"{moved}, {arm}" for moved, arm in self.arms]
+        return [moved if arm is None else f"{moved} ({arm})" for moved, arm in self.arms]
 
     def __repr__(self) -> str:
         return (
