@@ -27,7 +27,9 @@ from labkit.report import figures
 from labkit.report.opening import list_facts
 
 TABLES = ("points", "requests", "samples", "findings")
-PLOTS = ("tradeoff", "latency", "throughput", "pressure", "phases", "step_time", "timeline")
+PLOTS = ("tradeoff", "latency", "throughput", "pressure", "phases", "step_time", "arms", "timeline")
+FIELDS = ("output_throughput_tokens_per_s", "ttft_s.p95")
+"""What arms are compared by unless other fields are named."""
 
 
 def load_run(run: str | Path = "latest", reports: str | Path | None = None) -> "RunView":
@@ -155,6 +157,14 @@ class RunView:
         """Draw the time of a decode step (ms) against the streams in it."""
         return figures.plot_step_time(*self._choose(variable, series))
 
+    def plot_arms(self, *fields: str, variable: str | None = None) -> go.Figure:
+        """Draw the series of a variable over each other, a panel for each field of the summary.
+
+        Fields are dotted, such as "ttft_s.p95"; without any it is output tokens/s and P95 TTFT.
+        """
+        moved = self._choose(variable, None)[1]
+        return figures.plot_arms(self.summary, moved, fields or FIELDS)
+
     def plot_timeline(self, point_id: str | None = None) -> go.Figure:
         """Draw one point over seconds of load: requests, queue, KV cache, tokens/s, memory, load.
 
@@ -191,7 +201,7 @@ class RunView:
         return list(list_facts(self.summary["run"], self.summary["points"]))
 
     def _name_arms(self) -> list[str]:
-        return [moved if arm is None else f"{moved}, {arm}" for moved, arm in self.arms]
+        return [moved if arm is None else f"{moved} ({arm})" for moved, arm in self.arms]
 
     def __repr__(self) -> str:
         return (

@@ -94,8 +94,8 @@ def _describe(run: RunFolder) -> RunEntry:
         run.settle()
     manifest = run.manifest()
     summary = _read_summary(run)
-    params = _read_params(run)
     rows = summary.get("points", [])
+    params = {} if rows else _read_params(run)  # the slowest part: a summary knows all of it
     engines = [row.get("asked") or {} for row in rows] or [params.get("engine") or {}]
     steps = summary.get("ladder") or []
     counts = Counter(str(row.get("validity")) for row in rows)

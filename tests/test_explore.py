@@ -118,7 +118,7 @@ def test_arms_are_drawn_apart(tmp_path: Path) -> None:
     assert set(view.requests.series) == {"as given", "short"}
     ids = [view.plot_throughput(series=one).data[0].x for one in ("as given", "short")]
     assert [list(one) for one in ids] == [["1", "2"]] * 2
-    assert "load.max_concurrency, short" in repr(view)
+    assert "load.max_concurrency (short)" in repr(view)
     with pytest.raises(RecordsError, match="of series shrt; did you mean"):
         view.plot_latency("load.max_concurrency", series="shrt")
 

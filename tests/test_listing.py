@@ -96,7 +96,6 @@ def test_a_curve_is_the_mean_of_usable_repeats_in_order() -> None:
         ("summary.json", '{"points": 3}'),
         ("summary.json", '{"points": [{"asked": 3}]}'),
         ("findings.json", "[]"),
-        ("params.yaml", "a: [1"),
     ],
 )
 def test_a_damaged_run_says_what_is_wrong(run: RunFolder, name: str, text: str | None) -> None:
@@ -110,6 +109,15 @@ def test_a_damaged_run_says_what_is_wrong(run: RunFolder, name: str, text: str |
     assert str(run.path) not in entry.damage
     assert "\n" not in entry.damage
     assert "damaged" in entry.text
+
+
+@pytest.mark.parametrize("text", [None, "a: [1"])
+def test_a_run_that_measured_nothing_needs_its_params(tmp_path: Path, text: str | None) -> None:
+    run = keep_run(tmp_path)
+    run.params_path.unlink()
+    if text is not None:
+        run.params_path.write_text(text)
+    assert "params.yaml" in (describe_run(run).damage or "")
 
 
 def test_every_word_of_the_filter_must_be_told(tmp_path: Path) -> None:

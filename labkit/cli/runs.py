@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from labkit.cli.say import complain, show
-from labkit.cli.table import make_lines
 from labkit.errors import LabkitError, RecordsError
 from labkit.home import find_reports
 from labkit.records import RunFolder, find_run
@@ -33,7 +32,8 @@ def report_run(chosen: argparse.Namespace) -> int:
 
 def list_all(chosen: argparse.Namespace) -> int:
     """Print a table of the runs, or JSON; or write index.html and tell where it is."""
-    from labkit.index import INDEX, write_index  # slow, unlike --help
+    from labkit.cli.table import make_lines  # slow, as the next, unlike --help
+    from labkit.index import INDEX, write_index
     from labkit.listing import list_entries
 
     reports = chosen.reports or find_reports()

@@ -137,7 +137,7 @@ def _make_row(entry: RunEntry) -> str:
         (entry.notebook, _show(entry.notebook)),
         (" ".join(entry.variables), _list_moved(entry)),
         (str(_rank_verdicts(entry)), _tell_verdicts(entry)),
-        (str(_find_most(entry)), draw_curves(entry.curves)),
+        (_find_most(entry), draw_curves(entry.curves)),
         (entry.headline, _tell_result(entry)),
     )
     parts = []
@@ -208,8 +208,10 @@ def _rank_verdicts(entry: RunEntry) -> int:
     return 10**9 if entry.damage else bad
 
 
-def _find_most(entry: RunEntry) -> float:
-    return max((rate for curve in entry.curves for _, rate in curve.points), default=-1.0)
+def _find_most(entry: RunEntry) -> str:
+    """Return the most output tokens/s of any value, "" where none is known."""
+    rates = [rate for curve in entry.curves for _, rate in curve.points]
+    return str(max(rates)) if rates else ""
 
 
 def _tell_result(entry: RunEntry) -> str:
