@@ -10,9 +10,11 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 PIP := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 FILES := labkit tests notebooks .ci
 CACHE := $(or $(LABKIT_CACHE),$(HOME)/.cache/labkit)
+WORKBOOK := verify explore quickstart batching chunked_prefill prefix_cache structured engines slo \
+	disaggregation
 HF_MODEL := $(CACHE)/SmolLM2-135M-Instruct
 
-.PHONY: help setup demo test test-vllm test-sglang lint lab lock clean
+.PHONY: help setup demo workbook test test-vllm test-sglang lint lab lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +26,11 @@ setup: .venv/.installed ## make .venv, install the locked packages, fetch the mo
 
 demo: setup ## measure params/quickstart.yaml and write its report
 	.venv/bin/labkit run params/quickstart.yaml
+
+workbook: setup ## run every notebook on the engine that ships, and the index of all (25 minutes)
+	@code=0; for question in $(WORKBOOK); do \
+		.venv/bin/labkit run params/$$question.yaml || code=1; \
+	done; .venv/bin/labkit list --html; exit $$code
 
 test: setup ## run the tests
 	.venv/bin/pytest -q

@@ -1,4 +1,5 @@
-"""Check the one run in a folder: every point ran, and its report is one small, offline file."""
+"""Check the runs in a folder: every point ran, each report is one small, offline file, and the
+index names all of them."""
 
 import json
 import re
@@ -32,24 +33,33 @@ class Links(HTMLParser):
 
 
 def main(reports: Path) -> None:
-    reports_found = sorted(reports.glob("*/report.html"))
-    assert len(reports_found) == 1, f"expected one report in {reports}, found {reports_found}"
-    report = reports_found[0]
+    found = sorted(reports.glob("*/report.html"))
+    runs = sorted(path.parent for path in reports.glob("*/manifest.json"))
+    assert found, f"expected reports in {reports}, found none"
+    assert [path.parent for path in found] == runs, f"expected a report in each of {runs}"
+    for report in found:
+        check(report)
+    index = (reports / "index.html").read_text(encoding="utf-8")
+    for run in runs:
+        assert run.name in index, f"expected {run.name} in index.html, found it missing"
+
+
+def check(report: Path) -> None:
     size_bytes = report.stat().st_size
-    assert size_bytes < MAX_REPORT_BYTES, f"expected under 6 MB, found {size_bytes} bytes"
+    assert size_bytes < MAX_REPORT_BYTES, f"{report}: expected under 6 MB, found {size_bytes} bytes"
 
     links = Links()
     links.feed(report.read_text(encoding="utf-8"))
     outside = [link for link in links.found if re.match(r"\s*(?:[a-z]+:)?//", link, re.I)]
-    assert not outside, f"expected nothing from outside, found {outside[:5]}"
+    assert not outside, f"{report}: expected nothing from outside, found {outside[:5]}"
 
+    findings = json.loads((report.parent / "findings.json").read_text(encoding="utf-8"))
+    assert findings["findings"], f"{report}: expected findings, found none"
     points = json.loads((report.parent / "summary.json").read_text(encoding="utf-8"))["points"]
-    assert points, "expected measured points, found none"
-    for point in points:
-        print(f"{point['point_id']}: {point['status']}, {point['validity']}")
     failed = [point["point_id"] for point in points if point["status"] != "ok"]
-    assert not failed, f"expected every point to run, found failed {failed}"
-    print(f"report.html: {size_bytes / 1000**2:.2f} MB, nothing from outside")
+    assert not failed, f"{report}: expected every point to run, found failed {failed}"
+    verdicts = ", ".join(point["validity"] for point in points) or "steps, no points"
+    print(f"{report.parent.name}: {verdicts}; {size_bytes / 1000**2:.2f} MB, nothing from outside")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 from labkit.address import read_key
 from labkit.client.verify import verify_endpoint
 from labkit.engines import open_engine
-from labkit.errors import ParamsError
+from labkit.errors import ParamsError, RecordsError
 from labkit.held import Running
 from labkit.home import find_place, find_reports
 from labkit.params import Params, load_params
@@ -23,42 +23,68 @@ from labkit.workbook.measuring import measure_run
 from labkit.workbook.parameters import refuse_unknown, split_overrides
 
 
-def launch(params_file: str, overrides: Sequence[str] | str = ()) -> "Bench":
-    """Launch the engine of a params file for one point by hand; the sweep's values are not used."""
+def launch(
+    params_file: str,
+    overrides: Sequence[str] | str = (),
+    run_dir: str = "",
+    measuring: bool = True,
+) -> "Bench":
+    """Launch the engine of a params file for one point by hand; the sweep's values are not used.
+
+    With `run_dir` its own params and its whole plan hold. With `measuring` false nothing is
+    launched, and what the run recorded is shown.
+    """
     refuse_unknown(list(inspect.signature(launch).parameters))
-    return Bench(load_params(find_place(params_file), split_overrides(overrides)))
+    if run_dir:
+        return Bench(RunFolder.open(find_place(run_dir)), measuring=measuring)
+    if not measuring:
+        raise RecordsError("expected run_dir where nothing is to be measured, found none; name one")
+    return Bench(_begin(_narrow(load_params(find_place(params_file), split_overrides(overrides)))))
+
+
+def _narrow(params: Params) -> Params:
+    """Return the params with the base value of what is swept, once."""
+    if not params.sweep:
+        raise ParamsError("expected a sweep in the params, found none; take another file")
+    first = params.sweep[0]
+    section, _, knob = first.variable.partition(".")
+    base = getattr(getattr(params, section, None), knob, None)
+    value = first.values[0] if base is None else base
+    alone = first.model_copy(update={"values": [value], "search": None, "repeats": 1})
+    return params.model_copy(update={"sweep": [alone]})
+
+
+def _begin(params: Params) -> RunFolder:
+    reports = find_reports()
+    return create_run(params, check_request(params, reports), reports)
 
 
 class Bench:
     """An engine that is up, to be asked and loaded by hand; stop it, or end the kernel."""
 
-    def __init__(self, params: Params) -> None:
-        if not params.sweep:
-            raise ParamsError("expected a sweep in the params, found none; take another file")
-        first = params.sweep[0]
-        section, _, knob = first.variable.partition(".")
-        base = getattr(getattr(params, section, None), knob, None)
-        value = first.values[0] if base is None else base
-        alone = first.model_copy(update={"values": [value], "search": None, "repeats": 1})
-        self._params = params.model_copy(update={"sweep": [alone]})
+    def __init__(self, run: RunFolder, *, measuring: bool = True) -> None:
+        self._params = load_params(run.params_path)
+        self._first: RunFolder | None = run
+        self._run = run
         self._stack = ExitStack()
-        run, self._running = self._begin()
-        self._run: RunFolder | None = run
-
-    def _begin(self) -> tuple[RunFolder, Running]:
-        reports = find_reports()
-        plan = check_request(self._params, reports)
-        run = create_run(self._params, plan, reports)
-        engine = self._stack.enter_context(open_engine(plan[0].engine, folder=run.path))
-        return run, Running(plan[0].engine, engine, run.path / "engine.log")
+        self._running: Running | None = None
+        if measuring:
+            engine = make_plan(self._params)[0].engine
+            up = self._stack.enter_context(open_engine(engine, folder=run.path))
+            self._running = Running(engine, up, run.path / "engine.log")
 
     @property
     def effective(self) -> dict[str, Any]:
         """The settings as the engine itself tells them."""
-        return self._running.engine.effective()
+        if self._running is not None:
+            return self._running.engine.effective()
+        recorded = next(iter(self._run.points()), None)
+        return dict(recorded.point.get("effective") or {}) if recorded else {}
 
     def verify(self) -> dict[str, Any]:
         """Send one request and return its text, finish reason and usage."""
+        if self._running is None:
+            return {"reason": "no engine is up: this run is only looked at"}
         engine = self._running.engine
         key = read_key(self._running.params.key_source)
         found = verify_endpoint(engine.base_url, model=engine.model, api_key=key)
@@ -72,11 +98,13 @@ class Bench:
 
     def fire(self) -> Workbook:
         """Send the load of the params into a run folder of its own and return it to look at."""
-        run, self._run = self._run, None
+        run, self._first = self._first, None
         if run is None:
-            reports = find_reports()
-            run = create_run(self._params, make_plan(self._params), reports)
-        measure_run(run, self._running, live=True)
+            run = self._run = create_run(self._params, make_plan(self._params), find_reports())
+        if self._running is None:
+            run.settle()
+        else:
+            measure_run(run, self._running, live=True)
         return Workbook(run)
 
     def stop(self) -> None:
