@@ -187,6 +187,8 @@ class RunView:
         Without a name it is the first variable, without a series its first arm.
         """
         known = self.arms
+        if not known:
+            raise RecordsError(f"expected a variable that {self.run_id} moved, found it moved none")
         for moved, arm in known:
             if variable in (None, moved, words.short(moved)) and series in (None, arm):
                 return take_arm(self.summary, (moved, arm)), moved
@@ -198,7 +200,7 @@ class RunView:
         )
 
     def _facts(self) -> list[str]:
-        return list(list_facts(self.summary["run"], self.summary["points"]))
+        return [fact for fact in list_facts(self.summary["run"], self.summary["points"]) if fact]
 
     def _name_arms(self) -> list[str]:
         return [moved if arm is None else f"{moved} ({arm})" for moved, arm in self.arms]
@@ -208,7 +210,7 @@ class RunView:
             f"{self.run_id}: {self.headline}\n{' · '.join(self._facts())}\n"
             f"tables:  {', '.join(TABLES)}\n"
             f"figures: {', '.join(f'plot_{name}' for name in PLOTS)}\n"
-            f"moved:   {', '.join(self._name_arms())}"
+            f"moved:   {', '.join(self._name_arms()) or 'nothing'}"
         )
 
     def _repr_html_(self) -> str:

@@ -131,6 +131,16 @@ def test_what_is_not_there_names_what_is(run: RunFolder) -> None:
         view.plot_timeline("001-max_concurrency-2")
 
 
+def test_a_run_that_moved_nothing_says_so(run: RunFolder) -> None:
+    run.update_manifest(plan=[])
+    view = labkit.load(run.path)
+    assert repr(view).endswith("moved:   nothing")
+    with pytest.raises(RecordsError, match="found it moved none"):
+        view.plot_latency()
+    with pytest.raises(RecordsError, match="none was begun"):
+        view.plot_timeline()
+
+
 def test_it_tells_what_it_holds(run: RunFolder) -> None:
     view = labkit.load(run.path)
     assert run.path.name in repr(view)

@@ -37,7 +37,14 @@ COLUMNS = (
 STARTED = COLUMNS.index("Started (UTC)")
 HUES = (theme.BLUE, theme.VERMILLION, theme.GREEN, theme.PURPLE, theme.AMBER, theme.SKY)
 DASHES = ("none", "5 2", "2 2", "7 2 2 2", "3 3", "1 2")
-CLASSES = {"VALID": "valid", "SUSPECT": "suspect", "INVALID": "invalid"}
+CLASSES = {
+    "VALID": "valid",
+    "SUSPECT": "suspect",
+    "works": "valid",
+    "not offered": "reason",
+    "not tried": "reason",
+}
+"""How a verdict on a point, or on a step of a ladder, looks; any other one as INVALID does."""
 
 
 def write_index(reports: Path) -> Path:
@@ -93,7 +100,7 @@ def make_page(entries: Sequence[RunEntry]) -> str:
         '<meta name="referrer" content="no-referrer">\n'
         f'<title>labkit: {counted}</title>\n<link rel="icon" href="{ICON}">\n'
         f'<style>\n{css}</style>\n</head>\n<body>\n<main class="index">\n'
-        f'<header><h1>Runs</h1>\n<p class="facts">{counted}, the youngest first. '
+        f'<header><h1>Runs</h1>\n<p class="facts">{counted}. '
         "<code>labkit run</code> and <code>labkit report</code> rebuild this page; so does "
         "<code>labkit list --html</code>.</p></header>\n"
         f"{body}\n</main>\n<script>{script}</script>\n</body>\n</html>\n"
@@ -199,13 +206,13 @@ def _tell_verdicts(entry: RunEntry) -> str:
         told.append(
             f'<span class="open">{entry.num_measured} of {entry.num_points} measured</span>'
         )
-    return "<br>".join(told)
+    return "".join(told)
 
 
 def _rank_verdicts(entry: RunEntry) -> int:
     """Return a number that grows with what is wrong, to sort by."""
-    bad = entry.verdicts.get("INVALID", 0) * 1000 + entry.verdicts.get("SUSPECT", 0)
-    return 10**9 if entry.damage else bad
+    bad = sum(number for name, number in entry.verdicts.items() if name not in CLASSES)
+    return 10**9 if entry.damage else bad * 1000 + entry.verdicts.get("SUSPECT", 0)
 
 
 def _find_most(entry: RunEntry) -> str:

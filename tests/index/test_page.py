@@ -129,6 +129,11 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
     assert "interrupted: from the keyboardhalf of it" in text
 
 
+def test_a_ladder_has_its_own_words(tmp_path: Path) -> None:
+    html = make_page([RunEntry("20260101T000000Z-a", verdicts={"fails": 1, "works": 3})])
+    assert '<span class="invalid">1 fails</span><span class="valid">3 works</span>' in html
+
+
 def test_a_curve_begins_at_nought_and_is_told_in_words() -> None:
     told = draw_curves([Curve("engine.max_num_seqs", None, ((1, 20.0), (4, 40.0)))])
     (points,) = re.findall(r'points="([^"]+)"', told)
