@@ -13,8 +13,10 @@ from scripted import Call, serve
 
 from labkit.cli import main
 from labkit.engines.model import find_model
-from labkit.errors import LabkitError
+from labkit.errors import LabkitError, ParamsError
+from labkit.params import load_params
 from labkit.records import RunFolder, read_json
+from labkit.workbook import Bench
 
 ROOT = Path(__file__).parent.parent
 CANARY = "sk-canary-7f3a/+9'b"
@@ -130,3 +132,9 @@ def test_the_engine_that_ships_passes_every_step(place: Path) -> None:
     assert "exceeds the available context size" in steps["over_prompt"]["found"]
     assert json.loads(steps["json_schema"]["found"].partition("'")[2].partition("',")[0]
                       .encode().decode("unicode_escape"))["answer"] in ("yes", "no")  # fmt: skip
+
+
+def test_an_engine_by_hand_needs_a_sweep() -> None:
+    params = load_params(ROOT / "params" / "verify.yaml")
+    with pytest.raises(ParamsError, match="expected a sweep in the params, found none"):
+        Bench(params)
