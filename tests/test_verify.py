@@ -13,8 +13,10 @@ from scripted import Call, serve
 
 from labkit.cli import main
 from labkit.engines.model import find_model
-from labkit.errors import LabkitError
+from labkit.errors import LabkitError, ParamsError
+from labkit.params import load_params
 from labkit.records import RunFolder, read_json
+from labkit.workbook import Bench
 
 ROOT = Path(__file__).parent.parent
 CANARY = "sk-canary-7f3a/+9'b"
@@ -64,7 +66,7 @@ def test_it_breaks_where_it_should_and_no_file_holds_the_key(place: Path) -> Non
     assert code == 1, output
     assert keys == {f"Bearer {CANARY}"}
     assert "labkit: Temperature fails: HTTP 400 (no temperature for Bearer [redacted]" in output
-    (path,) = (place / "reports").iterdir()
+    (path,) = (place / "reports").glob("2*")
     run = RunFolder.open(path)
     assert run.manifest()["status"] == "completed"
     assert run.manifest()["notebook"] == {"name": "verify.ipynb", "status": "completed"}
@@ -83,7 +85,7 @@ def test_it_breaks_where_it_should_and_no_file_holds_the_key(place: Path) -> Non
     assert code == 0, output
     assert "✗ fails" in run.report_path.read_text(encoding="utf-8")
     code, output = call(place, "list")
-    assert "13 works, 2 fails, 5 not tried" in " ".join(output.split())
+    assert "2 fails, 5 not tried, 13 works" in " ".join(output.split())
     assert "It breaks at “Temperature”: " in output
 
 
@@ -121,7 +123,7 @@ def test_the_engine_that_ships_passes_every_step(place: Path) -> None:
     shutil.copy(ROOT / "params" / "verify.yaml", place / "params")
     code, output = call(place, "run", "params/verify.yaml")
     assert code == 0, output
-    (path,) = (place / "reports").iterdir()
+    (path,) = (place / "reports").glob("2*")
     run = RunFolder.open(path)
     assert read_json(run.findings_path)["headline"] == "All 21 steps work"
     steps = {one["step"]: one for one in run.ladder()}
@@ -130,3 +132,9 @@ def test_the_engine_that_ships_passes_every_step(place: Path) -> None:
     assert "exceeds the available context size" in steps["over_prompt"]["found"]
     assert json.loads(steps["json_schema"]["found"].partition("'")[2].partition("',")[0]
                       .encode().decode("unicode_escape"))["answer"] in ("yes", "no")  # fmt: skip
+
+
+def test_an_engine_by_hand_needs_a_sweep() -> None:
+    params = load_params(ROOT / "params" / "verify.yaml")
+    with pytest.raises(ParamsError, match="expected a sweep in the params, found none"):
+        Bench(params)

@@ -8,7 +8,9 @@ import pytest
 from ladder.endpoint import offer, take_steps
 from scripted import Call, serve
 
+from labkit.ladder import order
 from labkit.ladder.ask import choose_model
+from labkit.ladder.steps import list_steps
 
 
 @pytest.fixture(autouse=True)
@@ -92,15 +94,24 @@ def test_a_port_that_speaks_something_else(tmp_path: Path) -> None:
         ("/v1/chat/completions", "without /chat/completions, which is put there"),
     ],
 )
-def test_the_form_of_the_url_is_found_and_told(tmp_path: Path, tail: str, how: str) -> None:
-    refuse = {"mode": "closed", "max_concurrency": 1, "request_timeout_s": 10.0}
+def test_the_form_of_the_url_is_found_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tail: str, how: str
+) -> None:
+    monkeypatch.setattr(order, "list_steps", lambda params: list_steps(params)[:3])
     with serve(offer()) as server:
         root = server.url.removesuffix("/v1")
-        steps = take_steps(tmp_path, {"base_url": root + tail}, load=refuse)
+        steps = take_steps(tmp_path, {"base_url": root + tail})
     form = steps["base_url"]
     assert (form["verdict"], form["found"].startswith(f"{server.url}, {how}")) == ("works", True)
     assert (form["advice"] == "") == (how == "as it was given")
-    assert steps["own_request"]["verdict"] == "works", "a load finds the same form"
+
+
+def test_a_load_finds_the_same_form(tmp_path: Path) -> None:
+    alone = {"max_concurrency": 1, "request_timeout_s": 10.0}
+    with serve(offer()) as server:
+        steps = take_steps(tmp_path, {"base_url": f"{server.url}/v1"}, load=alone)
+    assert steps["own_request"]["verdict"] == "works"
+    assert steps["own_request"]["sent"]["url"] == f"{server.url}/completions"
     assert steps["few"]["found"] == "the load never has two requests in flight"
 
 

@@ -2,14 +2,18 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from access import LOOKS, find_violations, open_browser
+from nbformat.v4 import new_output
 from scripted import Call, serve
 
 from labkit.records import JsonlWriter
 from labkit.report.curl import write_curl
+from labkit.report.export import export_report
 from labkit.report.ladder import failed_block, ladder_table
 
 STEP = {
@@ -87,3 +91,21 @@ def test_a_page_is_a_command_of_one_line() -> None:
     sent = {"method": "GET", "url": "http://h/v1/models", "body": None}
     (line,) = write_curl(sent, "http")
     assert line == 'curl -sS -i -H "Authorization: Bearer $API_KEY" http://h/v1/models'
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("look", LOOKS)
+def test_it_fits_every_screen_and_axe_finds_nothing(
+    write_notebook: Callable[..., Path], tmp_path: Path, look: str
+) -> None:
+    verdicts = ("works", "fails", "not offered", "not tried")
+    steps = [{**STEP, "verdict": one, "found": "x" * 200} for one in verdicts]
+    parts = [ladder_table(steps), f"<h2>Why</h2>{failed_block(steps)}"]
+    shown = [new_output("display_data", {"text/html": part}) for part in parts]
+    html = tmp_path / "report.html"
+    export_report(write_notebook([], shown), html, title="steps")
+    with open_browser() as browser:
+        page = browser.new_page(**LOOKS[look])
+        page.goto(html.as_uri())
+        assert find_violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
