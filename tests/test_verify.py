@@ -64,7 +64,7 @@ def test_it_breaks_where_it_should_and_no_file_holds_the_key(place: Path) -> Non
     assert code == 1, output
     assert keys == {f"Bearer {CANARY}"}
     assert "labkit: Temperature fails: HTTP 400 (no temperature for Bearer [redacted]" in output
-    (path,) = (place / "reports").iterdir()
+    (path,) = (place / "reports").glob("*/")
     run = RunFolder.open(path)
     assert run.manifest()["status"] == "completed"
     assert run.manifest()["notebook"] == {"name": "verify.ipynb", "status": "completed"}
@@ -121,7 +121,7 @@ def test_the_engine_that_ships_passes_every_step(place: Path) -> None:
     shutil.copy(ROOT / "params" / "verify.yaml", place / "params")
     code, output = call(place, "run", "params/verify.yaml")
     assert code == 0, output
-    (path,) = (place / "reports").iterdir()
+    (path,) = (place / "reports").glob("*/")
     run = RunFolder.open(path)
     assert read_json(run.findings_path)["headline"] == "All 21 steps work"
     steps = {one["step"]: one for one in run.ladder()}
