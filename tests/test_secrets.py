@@ -112,7 +112,7 @@ def test_a_key_reaches_the_endpoint_and_no_file(place: Path, source: str) -> Non
     with serve(echo) as server:
         variables = prepare(place, source, server.url)
         code, output = call(place, "run", "params/small.yaml", **variables)
-    (path,) = (place / "reports").iterdir()
+    (path,) = (place / "reports").glob("*/")
     run = RunFolder.open(path)
     (records,) = run.points()
     assert code == 1, output  # two of three requests fail

@@ -50,7 +50,7 @@ def run(place: Path) -> RunFolder:
     """A run that `labkit run` made, with its report."""
     code, output = call(place, "run", "params/small.yaml")
     assert code == 0, output
-    (path,) = (place / "reports").iterdir()
+    (path,) = (place / "reports").glob("*/")
     return RunFolder(path)
 
 

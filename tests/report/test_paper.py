@@ -1,13 +1,13 @@
 """The report on paper: nothing is cut, no figure is split, light whatever the screen was."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from access import open_browser, open_drawn
-from report.whole import fill, list_figures, list_outputs
+from report.whole import OPEN, fill, list_figures, list_outputs
 
 from labkit.report.export import export_report
 
@@ -35,13 +35,22 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def html(summary, records, write_notebook, tmp_path) -> Path:
-    """A report with every part on it."""
-    whole = fill(summary)
-    path = tmp_path / "report.html"
-    notebook = write_notebook(list_figures(whole, records), list_outputs(whole))
-    export_report(notebook, path, title="hand-made")
-    return path
+def make(summary, records, write_notebook, tmp_path) -> Callable[..., Path]:
+    """Write a report with every part on it."""
+
+    def write(**load: Any) -> Path:
+        whole = fill(summary, **load)
+        path = tmp_path / "report.html"
+        notebook = write_notebook(list_figures(whole, records), list_outputs(whole))
+        export_report(notebook, path, title="hand-made")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def html(make) -> Path:
+    return make()
 
 
 def put_on_paper(page: Any) -> None:
@@ -64,6 +73,14 @@ def test_figures_and_tables_fit_the_paper(browser: Any, html: Path, look: str, t
         assert 300 < width <= PAGE_WIDTH_PX
         assert 100 < height < whole <= PAGE_HEIGHT_PX
         assert rule == "avoid"
+    assert page.evaluate(TOO_WIDE) == []
+    page.close()
+
+
+def test_a_table_of_an_open_load_fits_with_all_its_columns(browser: Any, make: Any) -> None:
+    page = open_drawn(browser, make(load=OPEN), "light")
+    put_on_paper(page)
+    assert page.locator("table.summary thead th").count() >= 16
     assert page.evaluate(TOO_WIDE) == []
     page.close()
 

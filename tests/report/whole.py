@@ -52,12 +52,16 @@ KNOWN = {
 }
 
 
-def fill(summary: dict[str, Any]) -> dict[str, Any]:
+OPEN = {"mode": "open", "request_rate_per_s": 4.0, "max_concurrency": None}
+"""A load with a schedule, whose tables have the most columns."""
+
+
+def fill(summary: dict[str, Any], load: dict[str, Any] = RUN["load"]) -> dict[str, Any]:
     """Return the summary with a run, a diagnosis, an engine's own words and a failed point."""
     failed = {"status": "failed", "validity": "INVALID", "error": "out of memory | no such block"}
-    points = [{**row, **KNOWN} for row in summary["points"]]
+    points = [{**row, **KNOWN, "load": load} for row in summary["points"]]
     points[-1] |= {**failed, "error_kind": "out_of_memory"}
-    return {**summary, "run": RUN, "points": points, "diagnoses": [DIAGNOSIS]}
+    return {**summary, "run": {**RUN, "load": load}, "points": points, "diagnoses": [DIAGNOSIS]}
 
 
 def list_figures(summary: dict[str, Any], records: PointRecords) -> list[Any]:
