@@ -150,7 +150,7 @@ def _tell_inputs(inputs: Inputs) -> Finding:
     prefill, step = inputs.prefill, inputs.step
     text = (
         f"{MODEL}, from measurements of one device: a prompt alone has its first token after "
-        f"{words.seconds(prefill.intercept)} and {words.seconds(prefill.slope)} a token "
+        f"{words.seconds(prefill.slope)} a token {_add(prefill.intercept)} "
         f"({words.number(prefill.low_x)} to {words.number(prefill.high_x)} tokens, the line "
         f"{words.percent(prefill.misfit)} off); a decode step takes "
         f"{words.seconds(step.intercept)} and {words.seconds(step.slope)} a stream "
@@ -199,7 +199,7 @@ def _tell_together(found: Gathered, percentile: int) -> Finding:
         if lost is not None:
             told += f", prefills took {words.percent(lost)} of the time of running streams"
         if found.inputs is not None:
-            told += f" ({'kept' if keeps(found.inputs, one) else 'missed'})"
+            told += f" (SLO {'kept' if keeps(found.inputs, one) else 'missed'})"
         parts.append(told)
     text = f"Measured, one device that does both: {'; '.join(parts)}."
     if not parts:
@@ -210,6 +210,10 @@ def _tell_together(found: Gathered, percentile: int) -> Finding:
 def _spell(split: Split) -> str:
     decode = words.count(split.decode_devices, "decode device")
     return f"{split.prefill_devices} prefill to {decode}"
+
+
+def _add(intercept: float) -> str:
+    return f"{'less' if intercept < 0 else 'and'} {words.seconds(abs(intercept))}"
 
 
 def _rate(rate: float) -> str:

@@ -40,8 +40,8 @@ def test_every_finding_says_what_it_is(found: list[Finding]) -> None:
         assert one.title.startswith("Planning model")
     assert found[-1].title.startswith("Measured")
     assert "prefills took 20 % of the time" in found[-1].text
-    assert "(kept); at 2 requests/s" in found[-1].text
-    assert found[-1].text.endswith("(missed). [VALID]")
+    assert "(SLO kept); at 2 requests/s" in found[-1].text
+    assert found[-1].text.endswith("(SLO missed). [VALID]")
 
 
 def test_the_findings_are_data(found: list[Finding]) -> None:
