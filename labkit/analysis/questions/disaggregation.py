@@ -42,8 +42,12 @@ def conclude(summary: Mapping[str, Any]) -> list[Finding]:
     told = [answer, _tell_check(inputs, compared), *_tell_limits(inputs, plan, doubt)]
     told += [_tell_inputs(inputs), _tell_transfer(inputs, plan), _tell_together(found, percentile)]
     suspect = [row for row in found.rows if row.get("validity") == "SUSPECT"]
-    verdict = f" [SUSPECT at {name_rows(suspect)}]" if suspect else " [VALID]"
-    return [replace(one, text=one.text + verdict, points=points) for one in told]
+    verdict = "SUSPECT" if suspect else "VALID"
+    told = [replace(one, text=f"{one.text} [{verdict}]", points=points) for one in told]
+    if suspect:
+        named = f"{answer.text} [SUSPECT at {name_rows(suspect)}]"
+        told[0] = replace(told[0], text=named)
+    return told
 
 
 def _refuse(doubt: str) -> Finding:

@@ -83,7 +83,9 @@ def test_bytes_that_are_not_known_are_told() -> None:
 def test_points_in_doubt_are_named() -> None:
     run = make_run()
     run["points"][0]["validity"] = "SUSPECT"
-    assert answer(run)[0].text.endswith("[SUSPECT at prompt_tokens 32 of prefill]")
+    first, *others = answer(run)
+    assert first.text.endswith("[SUSPECT at prompt_tokens 32 of prefill]")
+    assert all(one.text.endswith("[SUSPECT]") for one in others)
 
 
 def test_an_slo_out_of_reach_is_not_held() -> None:
