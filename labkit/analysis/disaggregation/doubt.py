@@ -18,12 +18,6 @@ def doubt_model(plan: Plan, compared: Sequence[Compared]) -> str:
     """Return why the model may not recommend anything, nothing where it may."""
     if plan.kept_draws < MIN_KEPT:
         return "the errors of the fits are so large that most draws about them make no machine"
-    sharp = [one for one in compared if not one.is_wide]
-    if {one.name for one in sharp} != set(NAMES):
-        return (
-            f"there is nothing to check it by: no point of the series {TOGETHER} whose TTFT and "
-            "TPOT the model can predict within narrow bounds"
-        )
     off = [one for one in compared if not one.holds]
     if off:
         worst = max(off, key=lambda one: one.deviation)
@@ -33,5 +27,11 @@ def doubt_model(plan: Plan, compared: Sequence[Compared]) -> str:
             f"{NAMES[worst.name]} of {words.seconds(worst.predicted.value)}, and "
             f"{words.seconds(worst.measured)} was measured ({words.percent(MAX_DEVIATION)} apart "
             "allowed)"
+        )
+    sharp = [one for one in compared if not one.is_wide]
+    if {one.name for one in sharp} != set(NAMES):
+        return (
+            f"there is nothing to check it by: no point of the series {TOGETHER} whose TTFT and "
+            "TPOT the model can predict within narrow bounds"
         )
     return ""

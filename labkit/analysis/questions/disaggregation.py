@@ -42,8 +42,12 @@ def conclude(summary: Mapping[str, Any]) -> list[Finding]:
     told = [answer, _tell_check(inputs, compared), *_tell_limits(inputs, plan, doubt)]
     told += [_tell_inputs(inputs), _tell_transfer(inputs, plan), _tell_together(found, percentile)]
     suspect = [row for row in found.rows if row.get("validity") == "SUSPECT"]
-    verdict = f" [SUSPECT at {name_rows(suspect)}]" if suspect else " [VALID]"
-    return [replace(one, text=one.text + verdict, points=points) for one in told]
+    verdict = "SUSPECT" if suspect else "VALID"
+    told = [replace(one, text=f"{one.text} [{verdict}]", points=points) for one in told]
+    if suspect:
+        named = f"{answer.text} [SUSPECT at {name_rows(suspect)}]"
+        told[0] = replace(told[0], text=named)
+    return told
 
 
 def _refuse(doubt: str) -> Finding:
@@ -150,7 +154,7 @@ def _tell_inputs(inputs: Inputs) -> Finding:
     prefill, step = inputs.prefill, inputs.step
     text = (
         f"{MODEL}, from measurements of one device: a prompt alone has its first token after "
-        f"{words.seconds(prefill.intercept)} and {words.seconds(prefill.slope)} a token "
+        f"{words.seconds(prefill.slope)} a token {_add(prefill.intercept)} "
         f"({words.number(prefill.low_x)} to {words.number(prefill.high_x)} tokens, the line "
         f"{words.percent(prefill.misfit)} off); a decode step takes "
         f"{words.seconds(step.intercept)} and {words.seconds(step.slope)} a stream "
@@ -199,7 +203,7 @@ def _tell_together(found: Gathered, percentile: int) -> Finding:
         if lost is not None:
             told += f", prefills took {words.percent(lost)} of the time of running streams"
         if found.inputs is not None:
-            told += f" ({'kept' if keeps(found.inputs, one) else 'missed'})"
+            told += f" (SLO {'kept' if keeps(found.inputs, one) else 'missed'})"
         parts.append(told)
     text = f"Measured, one device that does both: {'; '.join(parts)}."
     if not parts:
@@ -210,6 +214,10 @@ def _tell_together(found: Gathered, percentile: int) -> Finding:
 def _spell(split: Split) -> str:
     decode = words.count(split.decode_devices, "decode device")
     return f"{split.prefill_devices} prefill to {decode}"
+
+
+def _add(intercept: float) -> str:
+    return f"{'less' if intercept < 0 else 'and'} {words.seconds(abs(intercept))}"
 
 
 def _rate(rate: float) -> str:

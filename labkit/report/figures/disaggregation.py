@@ -15,7 +15,7 @@ from labkit.analysis.disaggregation.gather import gather, keeps
 from labkit.analysis.disaggregation.plan import Plan, Range, make_plan
 from labkit.report.figures.captions import tell
 from labkit.report.figures.panels import add_note
-from labkit.report.theme import AMBER, BLUE, GREEN, GREY, LIGHT, VERMILLION
+from labkit.report.theme import BLUE, GREEN, GREY, LIGHT, PURPLE, VERMILLION
 
 MODEL = "Planning model, not a measurement."
 
@@ -92,7 +92,7 @@ def _draw_plan(figure: go.Figure, plan: Plan) -> None:
         x=names,
         y=[shorten(together.value)] * len(names),
         mode="lines",
-        line={"color": AMBER, "width": 2, "dash": "dash"},
+        line={"color": PURPLE, "width": 2, "dash": "dash"},
         name="devices that do both",
         hovertemplate=f"both on one device: %{{y:.3~g}} requests/s, limited by "
         f"{plan.together_limit}<extra></extra>",
