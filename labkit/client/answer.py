@@ -10,15 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from labkit.client.sse import Event
 
 MAX_EVENT_CHARS = 200
 MAX_BODY_CHARS = 1800
 """Of what is quoted. A key is taken out before the cut, which could leave a part of it."""
-
-_JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 @dataclass(slots=True)
@@ -51,7 +49,7 @@ class Answer:
             self.done = True
             return
         try:
-            chunk = _JSON.validate_json(event.data)
+            chunk = from_json(event.data)
         except ValueError:
             if event.complete:
                 self._blame("malformed", f"expected JSON in an event, found {self._quote(event)}")
@@ -63,10 +61,10 @@ class Answer:
         if chunk.get("error"):
             self._blame("stream_error", read_error(chunk["error"]))
             return
-        if isinstance(chunk.get("usage"), dict):
-            self.usage = chunk["usage"]
-        if isinstance(chunk.get("timings"), dict):
-            self.prefill_s = read_prefill(chunk["timings"])
+        if isinstance(usage := chunk.get("usage"), dict):
+            self.usage = usage
+        if isinstance(timings := chunk.get("timings"), dict):
+            self.prefill_s = read_prefill(timings)
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):

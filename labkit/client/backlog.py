@@ -21,7 +21,7 @@ class Backlog:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         """Take how much may be held before nothing more should be sent."""
         self._max_bytes = max_bytes
-        self._ended: asyncio.Queue[Exchange | None] = asyncio.Queue()
+        self._ended: asyncio.Queue[tuple[Exchange, int] | None] = asyncio.Queue()
         self._num_bytes = 0
         self._room = asyncio.Event()
         self._room.set()
@@ -32,8 +32,9 @@ class Backlog:
 
     def put(self, exchange: Exchange) -> None:
         """Add one; what is on its way can't be refused."""
-        self._num_bytes += count_bytes(exchange)
-        self._ended.put_nowait(exchange)
+        num_bytes = count_bytes(exchange)
+        self._num_bytes += num_bytes
+        self._ended.put_nowait((exchange, num_bytes))
         if self._num_bytes > self._max_bytes:
             self._room.clear()
 
@@ -43,11 +44,13 @@ class Backlog:
 
     async def take(self) -> Exchange | None:
         """Return the oldest one, None after the last."""
-        exchange = await self._ended.get()
-        if exchange is not None:
-            self._num_bytes -= count_bytes(exchange)
-            if self._num_bytes <= self._max_bytes:
-                self._room.set()
+        ended = await self._ended.get()
+        if ended is None:
+            return None
+        exchange, num_bytes = ended
+        self._num_bytes -= num_bytes
+        if self._num_bytes <= self._max_bytes:
+            self._room.set()
         return exchange
 
 

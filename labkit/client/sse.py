@@ -6,14 +6,13 @@ Pure: bytes and stamps in, events out. It must not know HTTP, JSON, or what a to
 import bisect
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """The data of one event and when the piece that ended its last data line arrived.
 
     `complete` is false for what stood behind the last line end of a stream that was cut.
