@@ -12,8 +12,9 @@ from labkit.analysis.finding import Finding
 from labkit.analysis.pool import Arm, take_arm
 from labkit.records import RunFolder, read_json
 from labkit.report import figures, inside, kv_memory, ladder, resources, tables
+from labkit.report.conclusion import make_conclusion
 from labkit.report.diagnosis import diagnosis_block
-from labkit.report.opening import list_commands, make_conclusion, make_opening, name_arm
+from labkit.report.opening import list_commands, make_opening, name_arm
 from labkit.workbook.summary import write_summary
 
 
