@@ -18,17 +18,18 @@ from labkit.analysis.comparison.noise import (
 from labkit.analysis.comparison.places import Place
 from labkit.analysis.comparison.scatter import Scatter
 from labkit.analysis.comparison.told import Told
-from labkit.analysis.row import is_usable
+from labkit.analysis.row import Row, is_usable
 from labkit.errors import RecordsError
 from labkit.records import read_json, replace_json
 
 
 def store_noise(run: Told, reports: Path) -> tuple[Path, dict[str, Any]]:
-    """Add the noise that a run of equal repeats measured; return the file and what it holds.
+    """Add the noise that the repeats of a run's first value tell; return the file, what it holds.
 
     Raises RecordsError if fewer than two repeats can be used.
     """
-    rows = [row for row in run.summary["points"] if is_usable(row)]
+    usable = [row for row in run.summary["points"] if is_usable(row)]
+    rows = [row for row in usable if _is_equal(row, usable[0])]
     if len(rows) < 2:
         raise RecordsError(
             f"expected two or more usable repeats in {run.name} for its noise, "
@@ -49,6 +50,10 @@ def store_noise(run: Told, reports: Path) -> tuple[Path, dict[str, Any]]:
     document = add_entry(before, key, entry)
     replace_json(path, document)
     return path, document
+
+
+def _is_equal(row: Row, other: Row) -> bool:
+    return all(row.get(name) == other.get(name) for name in ("series", "variable", "value"))
 
 
 def open_noise(run: Told, reports: Path) -> FindNoise:
