@@ -132,7 +132,7 @@ def _choose_ticks(reach: float) -> list[float]:
     """Return where to write a percentage: so many that they do not touch, round on both sides."""
     above = [step for step in TICKS_ABOVE if step <= reach]
     below = [step for step in TICKS_BELOW if step >= 1 / reach]
-    return [*reversed(below[-3:]), 1.0, *above[-3:]]
+    return [*reversed(below[-2:]), 1.0, *above[-2:]]
 
 
 def _name_tick(tick: float) -> str:
