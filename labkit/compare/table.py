@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.comparison.differences import Difference
+from labkit.analysis.comparison.difference import Difference
 from labkit.analysis.comparison.gate import Outcome
 from labkit.analysis.comparison.lines import Line, count_verdicts
 from labkit.analysis.comparison.metric import find_metric
@@ -18,6 +18,7 @@ from labkit.analysis.comparison.telling import NO_NOISE, tell_effect, tell_repea
 from labkit.analysis.comparison.whole import Compared
 
 MAX_VALUE = 48
+MOVED = ("better", "worse", "differs")
 
 
 def tell_comparison(found: Compared) -> list[str]:
@@ -35,6 +36,11 @@ def tell_comparison(found: Compared) -> list[str]:
 
 def tell_things(found: Compared) -> str:
     """Return what differs between the two runs in a line."""
+    if not found.things and any(line.verdict in MOVED for line in found.lines):
+        return (
+            "nothing that was asked differs, yet numbers moved: something else did, such as other "
+            "load on the machine"
+        )
     if not found.things:
         return "nothing that was asked differs: what the numbers show is noise or drift"
     told = []

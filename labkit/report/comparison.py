@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.comparison.differences import Difference
+from labkit.analysis.comparison.difference import Difference
 from labkit.analysis.comparison.gate import Outcome
 from labkit.analysis.comparison.lines import Line
 from labkit.analysis.comparison.telling import tell_effect, tell_ground

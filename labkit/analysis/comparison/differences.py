@@ -6,13 +6,13 @@ large an effect is.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from labkit.analysis import words
+from labkit.analysis.comparison.difference import Difference
 from labkit.analysis.comparison.places import Place
 from labkit.analysis.comparison.told import Told
-from labkit.analysis.row import Row, read
+from labkit.analysis.comparison.traffic import compare_realised, compare_traffic
 
 UNCOUNTED = ("name", "notebook", "sweep", "sampling", "cost")
 """Params that say how an experiment is told, sampled or priced, not what is measured."""
@@ -31,33 +31,7 @@ HARDWARE = (
 NOTED = ("kernel", "python", "git.commit", "git.dirty")
 ENGINES = {"llamacpp": "xllamacpp", "vllm": "vllm", "sglang": "sglang"}
 """The package whose version is the engine's, by kind of engine."""
-REALISED = (
-    "num_requests",
-    "num_error",
-    "prompt_tokens.total",
-    "completion_tokens.total",
-    "offered_rate_per_s",
-    "achieved_rate_per_s",
-)
-MAX_REALISED = 0.01
-"""By how much of the larger one what was sent and answered may differ; drawn lengths stay equal."""
-MAX_PLACES = 3
 HIDDEN = "not shown"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One thing that is not the same in both; `thing` names what it belongs to.
-
-    Things are counted, and more than one confounds. Without one it is only noted: it follows from
-    another difference, or is not expected to move a number.
-    """
-
-    kind: str
-    path: str
-    a: Any
-    b: Any
-    thing: str | None = None
 
 
 def find_differences(a: Told, b: Told, places: Sequence[Place]) -> list[Difference]:
@@ -66,9 +40,9 @@ def find_differences(a: Told, b: Told, places: Sequence[Place]) -> list[Differen
     moved = [one.path for one in found if one.thing is not None]
     asked = any(path.startswith(("workload.", "load.")) for path in moved)
     engine = any(path.startswith(("engine.", "packages.")) for path in moved)
-    found += _traffic(a, b, places, counted=not asked)
+    found += compare_traffic(a, b, places, counted=not asked)
     found += _effective(places, counted=not engine)
-    found += _realised(places, counted=not asked)
+    found += compare_realised(places, counted=not asked)
     return found
 
 
@@ -176,51 +150,6 @@ def _packages(a: Told, b: Told) -> list[Difference]:
     return found
 
 
-def _traffic(a: Told, b: Told, places: Sequence[Place], *, counted: bool) -> list[Difference]:
-    found = []
-    for place in places:
-        seeds = {row.get("seed"): row for row in place.rows_b}
-        for row in place.rows_a:
-            if (other := seeds.get(row.get("seed"))) is None:
-                continue
-            one, two = a.point(row), b.point(other)
-            if not is_same_traffic(one, two):
-                marks = [str(point.get("workload_sha256"))[:12] for point in (one, two)]
-                thing = "the traffic" if counted else None
-                found.append(
-                    (place.name, Difference("traffic", "traffic", marks[0], marks[1], thing))
-                )
-    return _gather(found)
-
-
-def _gather(found: Sequence[tuple[str, Difference]]) -> list[Difference]:
-    """Return one difference for each path, with the settings where it is."""
-    gathered = []
-    for path in dict.fromkeys(one.path for _, one in found):
-        own = [(name, one) for name, one in found if one.path == path]
-        names = list(dict.fromkeys(name for name, _ in own))
-        more = [f"{len(names) - MAX_PLACES} more"] if len(names) > MAX_PLACES else []
-        where = words.join([*names[:MAX_PLACES], *more])
-        gathered.append(replace(own[0][1], path=f"{path} at {where}"))
-    return gathered
-
-
-def is_same_traffic(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two points got the same requests, but for the salt that keeps caches cold.
-
-    The salt is the id of the point, so where ids differ the fingerprints of salted prompts do, too,
-    and the params of the traffic, its seed and its source are compared.
-    """
-    if one.get("workload_sha256") == other.get("workload_sha256"):
-        return True
-    salted = bool((one.get("workload") or {}).get("salt"))
-    if not salted or one.get("point_id") == other.get("point_id"):
-        return False
-    sources = [(point.get("traffic") or {}).get("source_sha256") for point in (one, other)]
-    alike = [one.get(key) == other.get(key) for key in ("workload", "seed")]
-    return all(alike) and sources[0] == sources[1]
-
-
 def _effective(places: Sequence[Place], *, counted: bool) -> list[Difference]:
     found: dict[str, Difference] = {}
     for place in places:
@@ -234,32 +163,3 @@ def _effective(places: Sequence[Place], *, counted: bool) -> list[Difference]:
             mark = json.dumps([path, one, other], default=str)
             found.setdefault(mark, Difference("effective", path, one, other, thing))
     return list(found.values())
-
-
-def _realised(places: Sequence[Place], *, counted: bool) -> list[Difference]:
-    found = []
-    for place in places:
-        for field in REALISED:
-            one, other = (_mean(rows, field) for rows in _share_seeds(place))
-            if one is None or other is None:
-                continue
-            if abs(one - other) > MAX_REALISED * max(abs(one), abs(other)):
-                thing = "the load that came about" if counted else None
-                found.append((place.name, Difference("realised load", field, one, other, thing)))
-    return _gather(found)
-
-
-def _share_seeds(place: Place) -> tuple[Sequence[Row], Sequence[Row]]:
-    """Return the repeats whose seeds both have, or all where they have none in common."""
-    seeds = {row.get("seed") for row in place.rows_a} & {row.get("seed") for row in place.rows_b}
-    if not seeds:
-        return place.rows_a, place.rows_b
-    one, other = (
-        [row for row in rows if row.get("seed") in seeds] for rows in (place.rows_a, place.rows_b)
-    )
-    return one, other
-
-
-def _mean(rows: Sequence[Row], field: str) -> float | None:
-    told = [value for row in rows if (value := read(row, field)) is not None]
-    return sum(told) / len(told) if told else None

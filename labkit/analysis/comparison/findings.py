@@ -39,7 +39,7 @@ def tell_headline(found: Compared) -> str:
         told = f"{_capital(first.metric.label)} is {first.verdict} in B by {share}"
         others = len(seen) - 1
         rest = f"; {words.count(others, 'other number')} moved as well" if others else ""
-        return f"{told} at {first.place.name}{rest}"
+        return f"{told} at {first.place.name}{rest}{first.place.mark}"
     if counts["differs"]:
         return "Nothing is better or worse in B, though the engine's state differs"
     if counts["no difference seen"] and not counts["can't tell"]:
@@ -141,6 +141,13 @@ def _tell_unknown(lines: Sequence[Line], effect: float) -> list[Finding]:
 
 def _warn(found: Compared) -> list[Finding]:
     warnings = []
+    moved = [line for line in found.lines if line.verdict in KINDS]
+    if moved and not found.things:
+        text = (
+            "Nothing that was asked differs, yet numbers moved beyond chance: something else did, "
+            "such as other load on the machine. Measure both again."
+        )
+        warnings.append(Finding("Equal runs that differ", text, "warning"))
     if len(found.things) > 1:
         text = f"{words.join(found.things)} differ between A and B, so no effect has one cause."
         warnings.append(Finding("More than one thing differs", text, "warning"))

@@ -2,7 +2,7 @@
 
 A gate fails only beyond doubt: where the whole of chance, corrected for all gates together, lies
 past the threshold. It holds where chance, one-sided at 5 %, lies within it. Between the two nothing
-can be told. It must not know where a threshold was written.
+can be told, nor where a repeat is SUSPECT. It must not know where a threshold was written.
 """
 
 import re
@@ -120,6 +120,8 @@ def _limit(threshold: Threshold, line: Line) -> float | None:
 
 def _decide(threshold: Threshold, line: Line, p_beyond: float) -> Outcome:
     place = line.place.name
+    if line.place.doubted:
+        return Outcome(threshold, place, "can't tell", f"{_tell(line)}; repeats are SUSPECT")
     if p_beyond < ALPHA:
         return Outcome(threshold, place, "failed", _tell(line))
     if len({*line.values_a, *line.values_b}) == 1 and min(line.found.n_a, line.found.n_b) > 1:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from labkit.analysis.comparison.differences import Difference, find_differences, list_things
+from labkit.analysis.comparison.difference import Difference
+from labkit.analysis.comparison.differences import find_differences, list_things
 from labkit.analysis.comparison.gate import Outcome, judge_gate
 from labkit.analysis.comparison.lines import (
     SMALLEST_EFFECT,

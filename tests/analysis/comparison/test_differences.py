@@ -5,15 +5,15 @@ from typing import Any
 
 from comparison_rows import make_row, make_summary
 
+from labkit.analysis.comparison.difference import Difference
 from labkit.analysis.comparison.differences import (
-    Difference,
     find_differences,
     flatten,
-    is_same_traffic,
     list_things,
 )
 from labkit.analysis.comparison.places import join
 from labkit.analysis.comparison.told import Told
+from labkit.analysis.comparison.traffic import is_same_traffic
 
 
 def make_told() -> Told:

@@ -29,6 +29,7 @@ def test_one_metric_is_one_finding_over_all_settings() -> None:
     found = compare(
         rows(2, NEAR) + rows(4, NEAR) + rows(8, NEAR),
         rows(2, worse) + rows(4, much_worse) + rows(8, NEAR),
+        engine={"a": 1},
     )
     first, *others = conclude_comparison(found)
     assert first.title == "Output throughput is worse at max_num_seqs 2 and 4"
@@ -56,6 +57,13 @@ def test_few_repeats_tell_nothing() -> None:
 def test_equal_runs() -> None:
     found = compare(rows(4, NEAR), rows(4, list(reversed(NEAR))))
     assert tell_headline(found) == "No difference seen between the two runs"
+
+
+def test_equal_runs_that_differ_are_a_warning() -> None:
+    found = compare(rows(4, NEAR), rows(4, [0.5 * one for one in NEAR]))
+    assert conclude_comparison(found)[-1].title == "Equal runs that differ"
+    found = compare(rows(4, NEAR), rows(4, [0.5 * one for one in NEAR]), engine={"a": 1})
+    assert all(one.kind != "warning" for one in conclude_comparison(found))
 
 
 def test_what_a_reader_must_bear_in_mind_is_a_warning() -> None:

@@ -51,6 +51,19 @@ def test_one_repeat_cannot_be_told() -> None:
     assert "too few repeats" in one.told
 
 
+def test_suspect_repeats_decide_nothing() -> None:
+    near = list(enumerate((100.0, 101.0, 99.0, 100.5)))
+    for factor in (0.5, 1.0):
+        rows = [
+            [make_row(repeat=i, validity=mark, **{OUTPUT: by * value}) for i, value in near]
+            for by, mark in ((1.0, "VALID"), (factor, "SUSPECT"))
+        ]
+        lines, omitted = compare_places(join(make_summary(*rows[0]), make_summary(*rows[1])))
+        (one,) = hold_against(read_thresholds({OUTPUT: "-5%"}), lines, omitted)
+        assert one.state == "can't tell"
+        assert one.told.endswith("; repeats are SUSPECT")
+
+
 def test_what_was_not_measured_cannot_be_told() -> None:
     (one,) = hold({"goodput_per_s": "-5%"}, OUTPUT, [1.0, 2.0], [1.0, 2.0])
     assert one.state == "can't tell"
