@@ -132,7 +132,10 @@ def _tell_unknown(lines: Sequence[Line], effect: float) -> list[Finding]:
     if needed:
         least, most = min(needed), max(needed)
         span = str(least) if least == most else f"{least} to {most}"
-        text += f"To find {words.percent(effect)} it would take {span} repeats in each run."
+        text += f"To find {words.percent(effect)} it would take {span} repeats in each run"
+        text += (
+            "." if len(needed) == len(own) else f", and for {len(own) - len(needed)} of them more."
+        )
     else:
         text += f"How many it would take is not known: {NO_NOISE}."
     title = f"Can't tell for {len(own)} of {words.count(len(lines), 'number')}"
