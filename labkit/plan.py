@@ -42,6 +42,8 @@ class Point:
     engine: EngineParams
     workload: WorkloadParams
     load: LoadParams
+    relaunch: bool = False
+    """Whether it wants an engine of its own, though the one before it has the same settings."""
 
     def place(self) -> dict[str, Any]:
         """Return what names it in a manifest, a record or an event."""
@@ -104,6 +106,7 @@ def _make_point(params: Params, index: int, sweep: SweepParams, repeat: int, val
         engine=moved.engine,
         workload=moved.workload,
         load=moved.load,
+        relaunch=sweep.relaunch,
     )
 
 

@@ -91,7 +91,7 @@ def explain_launches(plan: Sequence[Point]) -> Iterator[str]:
     """
     before: EngineParams | None = None
     for point in plan:
-        if point.engine != before:
+        if point.engine != before or point.relaunch:
             command = " ".join(explain_command(point.engine))
             place = point.engine.base_url or f"provider {point.engine.provider}"
             told = command or f"nothing is launched: {place}"

@@ -120,6 +120,8 @@ def _try(
     smaller = None
     try:
         try:
+            if point.relaunch:
+                held.drop()
             up = held.open(engine, folder, facts)
             emit({"event": "ready", "at_s": time.monotonic()})
             facts["engine_log"] = os.path.relpath(up.log, run.path)

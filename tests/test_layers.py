@@ -39,6 +39,7 @@ LAYERS = {
     "workbook": 6,
     "doctor": 6,
     "publish": 7,
+    "compare": 7,
     "cli": 8,
     "__main__": 9,
 }

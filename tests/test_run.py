@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from labkit.errors import EngineError
 from labkit.params import parse_params
 from labkit.plan import make_plan
 from labkit.records import RunFolder
-from labkit.request import create_run
+from labkit.request import create_run, explain_launches
 from labkit.run import measure
 
 
@@ -125,3 +126,38 @@ def test_out_of_memory_steps_down_in_order_and_says_so(
         "000-max_num_seqs-64-r0.attempt1",
         "000-max_num_seqs-64-r0.attempt2",
     ]
+
+
+@pytest.mark.parametrize(("relaunch", "launches"), [(False, 1), (True, 3)])
+def test_an_engine_is_launched_anew_for_every_point_where_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relaunch: bool, launches: int
+) -> None:
+    opened: list[object] = []
+
+    @contextmanager
+    def open_engine(params: object, *, folder: Path) -> Iterator[object]:
+        opened.append(params)
+        yield SimpleNamespace(reset_cache=lambda: True)
+
+    monkeypatch.setattr(held, "open_engine", open_engine)
+    monkeypatch.setattr(running, "measure_point", lambda *rest: None)
+    params = parse_params(
+        {
+            "name": "small",
+            "engine": {"kind": "llamacpp"},
+            "workload": {"num_requests": 2, "prompt_tokens": 8, "completion_tokens": 2},
+            "load": {"max_concurrency": 2},
+            "sweep": {
+                "variable": "load.max_concurrency",
+                "values": [1],
+                "repeats": 3,
+                "relaunch": relaunch,
+            },
+        }
+    )
+    plan = make_plan(params)
+    run = create_run(params, plan, tmp_path / "reports")
+    measure(run, lambda event: None)
+    assert [point.point["status"] for point in run.points()] == ["ok"] * 3
+    assert len(opened) == launches
+    assert len(list(explain_launches(plan))) == launches

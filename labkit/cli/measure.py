@@ -5,12 +5,13 @@ It must not know how anything is measured.
 
 import argparse
 import sys
+from pathlib import Path
 
 from labkit.cli.runs import refresh_index
 from labkit.cli.say import complain, show
 from labkit.errors import LabkitError, ParamsError
 from labkit.home import find_place, find_reports
-from labkit.params import Params, load_params
+from labkit.params import Params, load_params, repeat_first
 from labkit.records import RunFolder, read_json
 
 
@@ -26,6 +27,8 @@ def run_params(chosen: argparse.Namespace) -> int:
     )
 
     params = load_params(find_place(chosen.params), chosen.overrides)
+    if chosen.repeats_of_one is not None:
+        params = repeat_first(params, chosen.repeats_of_one)
     find_notebook(params.notebook)
     reports = chosen.reports or find_reports()
     if chosen.resume is not None:
@@ -57,7 +60,20 @@ def run_params(chosen: argparse.Namespace) -> int:
         return 0
     if chosen.resume is None:
         run = create_run(params, plan, reports)
-    return _measure_and_report(run)
+    code = _measure_and_report(run)
+    if chosen.repeats_of_one is not None and run.manifest()["status"] == "completed":
+        _store_noise(run, reports)
+    return code
+
+
+def _store_noise(run: RunFolder, reports: Path) -> None:
+    from labkit.compare.noise import store_noise
+    from labkit.compare.runs import read_run
+    from labkit.compare.table import tell_noise
+
+    path, document = store_noise(read_run(run), reports)
+    print("\n".join(tell_noise(document)))
+    print(f"noise: {show(path)}")
 
 
 def _explain_ladder(params: Params) -> None:

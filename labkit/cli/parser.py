@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit import __version__
-from labkit.cli import look, measure, params, runs
+from labkit.cli import compare, look, measure, params, runs
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -43,6 +43,16 @@ def make_parser() -> argparse.ArgumentParser:
         "--reports", type=Path, help="where run folders go; default: reports beside params/"
     )
     run.add_argument("--resume", type=Path, metavar="RUN_DIR", help="measure what it lacks")
+    run.add_argument(
+        "--aa",
+        type=int,
+        nargs="?",
+        const=10,
+        metavar="N",
+        dest="repeats_of_one",
+        help="measure the first value N times (default: 10), the engine launched anew each time, "
+        "and store the noise of its metrics for `labkit compare`",
+    )
     run.add_argument("--dry-run", action="store_true", help="print the plan, launch nothing")
 
     report = add("report", runs.report_run, "rebuild the report of a run from its records")
@@ -64,6 +74,37 @@ def make_parser() -> argparse.ArgumentParser:
     papers = add("params", params.show_params, "list the params files and what each asks")
     papers.add_argument(
         "--schema", action="store_true", help="print the JSON Schema of a params file, for editors"
+    )
+
+    comparing = add(
+        "compare",
+        compare.compare,
+        "compare run B with run A: effect, interval and verdict for each metric",
+    )
+    diff = add("diff", compare.diff, "list what differs between two runs beside their numbers")
+    for command in (comparing, diff):
+        for name in ("a", "b"):
+            command.add_argument(
+                name, metavar=name.upper(), help="a run folder, or enough of a name to find it"
+            )
+        command.add_argument("--reports", type=Path, help="where names are looked for")
+    comparing.add_argument(
+        "--gate",
+        action="append",
+        default=[],
+        metavar="METRIC=-5%|FILE",
+        help="exit with 1 where a metric is worse by more than this beyond doubt, with 3 where "
+        "that can't be told; or a YAML file of such lines; may be repeated",
+    )
+    comparing.add_argument(
+        "--effect", default="5%", help="the smallest effect that matters; default: 5%%"
+    )
+    comparing.add_argument(
+        "--anyway", action="store_true", help="compare though more than one thing differs"
+    )
+    comparing.add_argument("--json", action="store_true", help="print a JSON document instead")
+    comparing.add_argument(
+        "--report", action="store_true", help="write a notebook and an HTML report as well"
     )
 
     verify = add("verify", look.verify, "send one request to an endpoint and tell what came back")

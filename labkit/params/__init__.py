@@ -9,6 +9,7 @@ from labkit.params.engine import EngineParams
 from labkit.params.experiment import CostParams, Params, SamplingParams, SloParams, SweepParams
 from labkit.params.length import MAX_TOKENS, Distribution, Length
 from labkit.params.load import LoadParams
+from labkit.params.noise import repeat_first
 from labkit.params.read import is_whole, list_paths, load_params, name_nearest, parse_params
 from labkit.params.search import SearchParams
 from labkit.params.workload import (
@@ -52,4 +53,5 @@ __all__ = [
     "load_params",
     "name_nearest",
     "parse_params",
+    "repeat_first",
 ]

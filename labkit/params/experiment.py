@@ -31,6 +31,8 @@ class SweepParams(Section):
     """In place of values: low and high are measured, then what lies between, where it matters."""
     repeats: PositiveInt = 1
     order: Literal["given", "shuffled"] = "given"
+    relaunch: bool = False
+    """Launch the engine anew for every point, so that repeats tell what launches differ by."""
     series: Annotated[str, Field(min_length=1, max_length=60)] | None = None
     """The name of this arm, where several sweeps move the same variable to be compared."""
     set: dict[str, Any] = Field(default_factory=dict)

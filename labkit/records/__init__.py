@@ -7,6 +7,7 @@ from it.
 from labkit.records.documents import read_json, replace_json, replace_text
 from labkit.records.find import find_run
 from labkit.records.folder import (
+    COMPARISON,
     SCHEMA,
     PointRecords,
     RunFolder,
@@ -18,6 +19,7 @@ from labkit.records.folder import (
 from labkit.records.lines import JsonlWriter, end_torn_line, read_jsonl, read_requests
 
 __all__ = [
+    "COMPARISON",
     "SCHEMA",
     "JsonlWriter",
     "PointRecords",

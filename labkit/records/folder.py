@@ -17,6 +17,8 @@ from labkit.records.documents import read_json, replace_json
 from labkit.records.lines import read_jsonl, read_requests
 
 SCHEMA = 1
+COMPARISON = "comparison.json"
+"""What a folder holds that is not a run but tells how two of them differ."""
 UNTOLD = "the process that measured it ended before it could say how"
 
 
@@ -226,12 +228,15 @@ def set_aside(path: Path) -> None:
 
 
 def list_folders(reports: Path) -> list[RunFolder]:
-    """Return what is named as a run below `reports`, oldest first, damaged ones as well."""
+    """Return what is named as a run below `reports`, oldest first, damaged ones as well.
+
+    Comparisons of runs, which have folders of their own there, are left out.
+    """
     named = re.compile(r"^\d{8}T\d{6}Z-")
     if not reports.is_dir():
         return []
     paths = sorted(path for path in reports.iterdir() if named.match(path.name) and path.is_dir())
-    return [RunFolder(path) for path in paths]
+    return [RunFolder(path) for path in paths if not (path / COMPARISON).is_file()]
 
 
 def list_runs(reports: Path) -> list[RunFolder]:
