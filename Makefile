@@ -10,8 +10,6 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 PIP := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 FILES := labkit tests notebooks .ci
 CACHE := $(or $(LABKIT_CACHE),$(HOME)/.cache/labkit)
-WORKBOOK := verify explore quickstart batching chunked_prefill prefix_cache structured engines slo \
-	disaggregation
 HF_MODEL := $(CACHE)/SmolLM2-135M-Instruct
 
 .PHONY: help setup demo workbook test test-vllm test-sglang lint lab lock clean
@@ -28,9 +26,7 @@ demo: setup ## measure params/quickstart.yaml and write its report
 	.venv/bin/labkit run params/quickstart.yaml
 
 workbook: setup ## run every notebook on the engine that ships, and the index of all (25 minutes)
-	@code=0; for question in $(WORKBOOK); do \
-		.venv/bin/labkit run params/$$question.yaml || code=1; \
-	done; .venv/bin/labkit list --html; exit $$code
+	.ci/workbook reports
 
 test: setup ## run the tests
 	.venv/bin/pytest -q

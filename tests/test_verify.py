@@ -14,9 +14,8 @@ from scripted import Call, serve
 from labkit.cli import main
 from labkit.engines.model import find_model
 from labkit.errors import LabkitError, ParamsError
-from labkit.params import load_params
 from labkit.records import RunFolder, read_json
-from labkit.workbook import Bench
+from labkit.workbook import launch
 
 ROOT = Path(__file__).parent.parent
 CANARY = "sk-canary-7f3a/+9'b"
@@ -135,6 +134,5 @@ def test_the_engine_that_ships_passes_every_step(place: Path) -> None:
 
 
 def test_an_engine_by_hand_needs_a_sweep() -> None:
-    params = load_params(ROOT / "params" / "verify.yaml")
     with pytest.raises(ParamsError, match="expected a sweep in the params, found none"):
-        Bench(params)
+        launch(str(ROOT / "params" / "verify.yaml"))

@@ -12,7 +12,7 @@ from labkit.workload import Request
 NAMES = """request_id task_id step intended_at_s released_at_s sent_at_s headers_at_s
 first_token_at_s last_token_at_s finished_at_s
 chunk_at_s prefill_s prompt_tokens completion_tokens cached_tokens tokens_source
-finish_reason status error_kind error_message http_status"""
+finish_reason is_json status error_kind error_message http_status"""
 FIELDS = NAMES.split()
 
 

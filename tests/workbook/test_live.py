@@ -70,7 +70,8 @@ def read_pulse(cell: Any) -> str:
 def test_run_all_shows_the_point_while_it_runs_and_keeps_its_end(home: Path) -> None:
     document = nbformat.read(ROOT / "notebooks" / "explore.ipynb", as_version=4)
     cells = {cell.id: cell for cell in document.cells}
-    cells["parameters"].source = 'params_file: str = "params/small.yaml"\noverrides: list = []'
+    chosen = cells["parameters"].source.replace("params/explore.yaml", "params/small.yaml")
+    cells["parameters"].source = chosen
     client = Watching(document, timeout=120, resources={"metadata": {"path": str(home)}})
     client.execute()
     fired = cells["fire-load"]
