@@ -82,7 +82,7 @@ def _stall(chunked: Sequence[Group], base: Group) -> list[Finding]:
 def _cost(chunked: Sequence[Group], base: Group) -> list[Finding]:
     smallest = chunked[0]
     told, fields = [], [OUTPUT, *SEEN]
-    costs = []
+    costs, unknown = [], False
     for field in fields:
         if not smallest.numbers(field) or not base.numbers(field):
             continue
@@ -91,7 +91,9 @@ def _cost(chunked: Sequence[Group], base: Group) -> list[Finding]:
         found = contrast(base, smallest, field)
         change = f"{form(found.mean_a)} to {form(found.mean_b)}"
         if not found.resolved:
-            told.append(f"{label} {change} ({explain(found).full})")
+            why = explain(found)
+            unknown = unknown or why.kind == "unknown"
+            told.append(f"{label} {change}: {why.full}")
             continue
         told.append(f"{label} {change}")
         if (found.difference < 0) == (field == OUTPUT):
@@ -104,6 +106,9 @@ def _cost(chunked: Sequence[Group], base: Group) -> list[Finding]:
         title = f"The smallest budget costs {words.join(costs)}"
         effect = measure_ratio(base, smallest, OUTPUT) if smallest.numbers(OUTPUT) else None
         return [_make(title, text, "cost", effect, [base, smallest], OUTPUT)]
+    if unknown:
+        title = "Can't tell what the smallest budget costs"
+        return [_make(title, text, "unknown", None, [base, smallest], OUTPUT)]
     title = "The smallest budget shows no cost"
     return [_make(title, text, "fact", None, [base, smallest], OUTPUT)]
 

@@ -41,6 +41,14 @@ def test_what_the_smallest_budget_costs():
     assert "output 100 tokens/s to 60 tokens/s" in cost.text
 
 
+def test_two_repeats_can_not_tell_what_it_costs():
+    rows = [point(32, 0.1, rate=rate, repeat=n) for n, rate in enumerate((90.0, 110.0))]
+    rows += [point(512, 0.8, rate=rate, repeat=n) for n, rate in enumerate((95.0, 115.0))]
+    _, cost, _ = ask(*rows)
+    assert (cost.kind, cost.title) == ("unknown", "Can't tell what the smallest budget costs")
+    assert "output 105 tokens/s to 100 tokens/s: can't tell (two repeats can't" in cost.text
+
+
 def test_an_arm_without_chunks_is_whole_at_any_budget():
     without = point(512, 0.8, longest=9000, series="whole")
     without["effective"]["enable_chunked_prefill"] = False
