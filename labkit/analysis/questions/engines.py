@@ -34,8 +34,8 @@ def conclude(summary: Summary) -> list[Finding]:
             text = "Fewer than two engines have a usable point."
             found.append(Finding("Nothing to compare", text, "unknown", variable))
             continue
-        for field, what, highest, form in FIELDS:
-            found.append(_lead(used, variable, field, what, highest, form))
+        told = [_lead(used, variable, *one) for one in FIELDS]
+        found += sorted(told, key=lambda one: one.kind == "unknown")
         found += _asked(used, variable)
     return found
 

@@ -114,6 +114,8 @@ def _valid(pooled: Sequence[Group], variable: str, series: str) -> list[Finding]
     title = f"{words.percent(least)} of the answers or more are JSON"
     if least == 1:
         title = "Every answer is JSON"
+    elif max(one.value for one in evidence) == 0:
+        title = "No answer is JSON"
     effect = Effect("json_share", "value", least, n=counted)
     return [Finding(title, text, "fact", variable, effect=effect, evidence=evidence, points=points)]
 

@@ -58,6 +58,11 @@ def test_a_lead_that_depends_on_the_load():
     assert "(SGLang and vLLM can't be told apart)" in output.text
 
 
+def test_what_can_be_told_comes_first():
+    first, *_ = ask(arm("vLLM", {1: 100.0}, 0.2), arm("SGLang", {1: 101.0}, 0.1))
+    assert first.title == "SGLang has the shortest P95 TTFT at every load"
+
+
 def test_an_engine_that_failed_is_left_out_by_name():
     left, nothing = ask(
         arm("vLLM", {1: 100.0}, 0.2), arm("SGLang", {1: 1.0}, 0.2, validity="INVALID")

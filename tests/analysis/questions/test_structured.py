@@ -52,6 +52,8 @@ def test_when_an_answer_ends_and_whether_it_is_json():
     assert "75 % at max_concurrency 4, JSON (16 answers in all)" in valid.text
     _, _, all_valid = ask(FREE, point("JSON", 0.03, True, 40.0, json_share=1.0))
     assert all_valid.title == "Every answer is JSON"
+    _, _, none_valid = ask(FREE, point("JSON", 0.03, True, 40.0, json_share=0.0))
+    assert none_valid.title == "No answer is JSON"
 
 
 def test_without_free_text_there_is_nothing_to_compare():
