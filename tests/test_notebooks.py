@@ -49,3 +49,11 @@ def test_its_first_code_cell_holds_the_parameters(notebook: nbformat.NotebookNod
     for line in code[0].source.splitlines():
         assert line.count("=") == 1
         assert isinstance(ast.parse(line).body[0], ast.AnnAssign)
+
+
+def test_its_report_begins_with_the_answer(notebook: nbformat.NotebookNode) -> None:
+    shown = [cell for cell in notebook.cells if "hide-cell" not in cell.metadata.get("tags", [])]
+    if shown[0].id == "title":  # of a point by hand, which is looked at step by step
+        assert shown[0].source.startswith("# One point by hand")
+    else:
+        assert shown[0].source == "book.show_findings()"
