@@ -81,6 +81,11 @@ def measure_ratio(a: Group, b: Group, field: str) -> Effect:
     return Effect(field, "ratio", ratio, low, high, min(len(one), len(other)))
 
 
+def list_variables(summary: Row) -> list[str]:
+    """Return the swept variables in the order of their first point."""
+    return list(dict.fromkeys(str(row.get("variable")) for row in summary["points"]))
+
+
 def list_series(summary: dict[str, Any] | Row, variable: str) -> list[str]:
     """Return the names of the arms that move a variable, in the order of their first point."""
     rows = [row for row in summary["points"] if row.get("variable") == variable]

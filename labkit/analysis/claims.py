@@ -3,7 +3,7 @@
 It must not know which question a claim belongs to.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from labkit.analysis import words
@@ -11,6 +11,9 @@ from labkit.analysis.arms import Pair
 from labkit.analysis.finding import Effect, Finding, Kind, Verdict
 from labkit.analysis.pool import contrast, tell_verdict
 from labkit.analysis.unresolved import explain
+
+Told = tuple[str, str, Callable[[float], str]]
+"""A field of the summary, its name in words, and how a number of it reads."""
 
 KINDS: dict[Verdict, Kind] = {"held": "result", "not held": "result", "can't tell": "unknown"}
 
@@ -31,6 +34,12 @@ def tell_change(pair: Pair, field: str, label: str, form: Callable[[float], str]
     if found.ratio is None:
         return told
     return f"{told}, {tell_ratio(pair.ratio(field))}"
+
+
+def tell_changes(pair: Pair, fields: Sequence[Told]) -> str:
+    """Return how b differs from a in each field that both measured, apart by semicolons."""
+    told = [tell_change(pair, *one) for one in fields if pair.measures(one[0])]
+    return "; ".join(told)
 
 
 def tell_ratio(effect: Effect) -> str:

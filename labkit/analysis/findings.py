@@ -28,6 +28,7 @@ from labkit.analysis.pool import (
     Group,
     arms,
     groups,
+    list_points,
     rank,
     take_arm,
     tell_doubt,
@@ -54,7 +55,7 @@ def conclude(summary: Summary) -> list[Finding]:
     if not found:
         for arm in arms(summary):
             pooled = groups(take_arm(summary, arm), arm[0])
-            points = tuple(name for one in pooled for name in one.points)
+            points = list_points(pooled)
             told = _sweep(pooled, arm[0])
             found += [replace(one, series=arm[1], points=points) for one in told]
     return found + batching(summary["points"]) + warn(summary["points"])

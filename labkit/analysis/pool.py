@@ -4,7 +4,7 @@ It knows rows only; it must not judge them nor put them into words.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +123,11 @@ def contrast(a: Group, b: Group, field: str) -> Comparison:
     noise = find_spread(a.twins, field) if min(len(one), len(other)) < 2 else None
     limit = max(SINGLE_RUN_RESOLUTION, noise.share if noise else 0.0)
     return compare(one, other, limit)
+
+
+def list_points(pooled: Iterable[Group]) -> tuple[str, ...]:
+    """Return the ids of the points of all groups."""
+    return tuple(point for one in pooled for point in one.points)
 
 
 def tell_verdict(pooled: Sequence[Group]) -> str:

@@ -9,7 +9,7 @@ from labkit.analysis import words
 from labkit.analysis.diagnosis.rule import Evidence, Match, Row, Rule
 from labkit.analysis.diagnosis.scheduling_rules import BUDGET_TOO_SMALL
 from labkit.analysis.effects import OUTPUT
-from labkit.analysis.pool import Group, contrast, groups
+from labkit.analysis.pool import Group, contrast, groups, list_points
 from labkit.analysis.schedule import name_latency
 
 LOADS = ("load.max_concurrency", "load.request_rate_per_s")
@@ -34,7 +34,7 @@ def check_budgets(rows: Sequence[Row]) -> Match | None:
     )
     names = words.join([one.label for one in low])
     cause = f"At a token budget of {names} prompts wait for steps that {high.label} does not need."
-    return Match(cause, "high", parts, _list_points(low))
+    return Match(cause, "high", parts, list_points(low))
 
 
 def _is_cured(low: Group, high: Group) -> bool:
@@ -89,7 +89,7 @@ def check_knee(rows: Sequence[Row]) -> Match | None:
         ),
     )
     cause = f"The knee is at {at.name}: from there on more load only adds waiting."
-    return Match(cause, "high", evidence, _list_points(beyond))
+    return Match(cause, "high", evidence, list_points(beyond))
 
 
 def _rises(at: Group, later: Sequence[Group]) -> bool:
@@ -100,10 +100,6 @@ def _rises(at: Group, later: Sequence[Group]) -> bool:
 def _pool(rows: Sequence[Row], variable: str, fields: Sequence[str]) -> list[Group]:
     pooled = groups({"points": list(rows)}, variable)
     return [one for one in pooled if all(one.numbers(field) for field in fields)]
-
-
-def _list_points(pooled: Sequence[Group]) -> tuple[str, ...]:
-    return tuple(str(row.get("point_id")) for one in pooled for row in one.rows)
 
 
 BUDGET_SWEPT = Rule(

@@ -12,7 +12,7 @@ from labkit.analysis.batching import BY_CLIENT, IN_ENGINE, tell_batching
 from labkit.analysis.claims import check_claim, tell_change, tell_gain
 from labkit.analysis.effects import OUTPUT
 from labkit.analysis.finding import Effect, Evidence, Finding
-from labkit.analysis.pool import contrast, tell_verdict
+from labkit.analysis.pool import contrast, list_points, tell_verdict
 from labkit.analysis.step_time import fit_step_time, tell_step_time
 
 VARIABLE = "load.max_concurrency"
@@ -190,6 +190,6 @@ def _explain(summary: Summary, continuous: str) -> list[Finding]:
             "fact",
             VARIABLE,
             effect=Effect("step_time.max_gain", "value", fit.max_gain),
-            points=tuple(name for one in own for name in one.points),
+            points=list_points(own),
         )
     ]

@@ -12,7 +12,7 @@ from labkit.analysis.arms import measure_ratio
 from labkit.analysis.claims import tell_ratio
 from labkit.analysis.effects import OUTPUT
 from labkit.analysis.finding import Effect, Evidence, Finding
-from labkit.analysis.pool import Group, contrast, groups, tell_verdict
+from labkit.analysis.pool import Group, contrast, groups, list_points, tell_verdict
 from labkit.analysis.unresolved import explain
 
 VARIABLE = "engine.max_num_batched_tokens"
@@ -123,7 +123,7 @@ def _scatter(pooled: Sequence[Group]) -> Finding:
     if not told:
         return Finding("TTFT: not measured", pooled[0].reason("ttft_s"), "unknown", VARIABLE)
     text = f"P95 TTFT over its median, by budget: {'; '.join(told)}. {tell_verdict(pooled)}"
-    points = tuple(point for one in pooled for point in one.points)
+    points = list_points(pooled)
     return Finding("How TTFT scatters", text, "fact", VARIABLE, points=points)
 
 
@@ -138,5 +138,5 @@ def _make(
     evidence = tuple(
         Evidence(field, name(one), mean) for one in used if (mean := one.mean(field)) is not None
     )
-    points = tuple(point for one in used for point in one.points)
+    points = list_points(used)
     return Finding(title, text, kind, VARIABLE, effect=effect, evidence=evidence, points=points)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.arms import find_groups, list_series, measure_ratio
+from labkit.analysis.arms import find_groups, list_series, list_variables, measure_ratio
 from labkit.analysis.effects import OUTPUT
 from labkit.analysis.finding import Evidence, Finding
 from labkit.analysis.pool import Group, rank, tell_verdict, ties
@@ -24,7 +24,7 @@ Summary = Mapping[str, Any]
 def conclude(summary: Summary) -> list[Finding]:
     """Return which engine leads in what at the loads that all of them were measured at."""
     found: list[Finding] = []
-    for variable in dict.fromkeys(str(row.get("variable")) for row in summary["points"]):
+    for variable in list_variables(summary):
         arms = {one: find_groups(summary, variable, one) for one in list_series(summary, variable)}
         used = {name: pooled for name, pooled in arms.items() if pooled}
         for name in arms.keys() - used.keys():
@@ -49,12 +49,8 @@ def _lead(
     form: Any,
 ) -> Finding:
     """Say who leads at each load, and by how much at the largest that all measured."""
-    labels = [one.label for one in next(iter(arms.values()))]
-    common = [
-        label
-        for label in labels
-        if all(any(g.label == label for g in own) for own in arms.values())
-    ]
+    found = [[one.label for one in own] for own in arms.values()]
+    common = [label for label in found[0] if all(label in own for own in found)]
     told, leads, effect, evidence, points = [], [], None, [], []
     for label in common:
         here = [next(g for g in own if g.label == label) for own in arms.values()]

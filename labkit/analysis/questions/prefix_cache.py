@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.arms import Pair, find_groups, list_series, pair_arms
-from labkit.analysis.claims import tell_change
+from labkit.analysis.arms import Pair, find_groups, list_series, list_variables, pair_arms
+from labkit.analysis.claims import tell_changes
 from labkit.analysis.effects import OUTPUT
 from labkit.analysis.finding import Evidence, Finding, Kind
-from labkit.analysis.pool import Group, tell_verdict
+from labkit.analysis.pool import Group, list_points, tell_verdict
 
 TTFT = "ttft_s.p50"
 HIT = "prefix_cache_hit_rate"
@@ -27,7 +27,7 @@ Summary = Mapping[str, Any]
 def conclude(summary: Summary) -> list[Finding]:
     """Return what each arm saves against the first one, by shared part, and the hits it had."""
     found: list[Finding] = []
-    for variable in dict.fromkeys(str(row.get("variable")) for row in summary["points"]):
+    for variable in list_variables(summary):
         series = list_series(summary, variable)
         for other in series[1:]:
             pairs = pair_arms(summary, variable, series[0], other)
@@ -86,13 +86,8 @@ def _place(pair: Pair) -> str:
 
 
 def _tell(pair: Pair) -> str:
-    told = [
-        tell_change(pair, field, label, form)
-        for field, label, form in FIELDS
-        if pair.measures(field)
-    ]
     place = _place(pair)
-    return f"{place[0].upper()}{place[1:]} ({pair.name}): {'; '.join(told)}."
+    return f"{place[0].upper()}{place[1:]} ({pair.name}): {tell_changes(pair, FIELDS)}."
 
 
 def _hits(pooled: Sequence[Group], variable: str, series: str) -> list[Finding]:
@@ -110,7 +105,7 @@ def _hits(pooled: Sequence[Group], variable: str, series: str) -> list[Finding]:
         return [Finding(f"Cache hits of {series}: not measured", text, "unknown", variable)]
     text = f"Prompt tokens served from the cache, by {words.short(variable)}: {'; '.join(told)}. "
     text += tell_verdict(pooled)
-    points = tuple(point for one in pooled for point in one.points)
+    points = list_points(pooled)
     most = max(one.value for one in evidence)
     title = f"Cache hits of {series}: up to {words.percent(most)}"
     return [Finding(title, text, "fact", variable, evidence=tuple(evidence), points=points)]

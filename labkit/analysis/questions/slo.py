@@ -11,7 +11,7 @@ from labkit.analysis.capacity import Capacity, Served, find_capacities
 from labkit.analysis.effects import LATENCIES
 from labkit.analysis.finding import Effect, Evidence, Finding, Kind
 from labkit.analysis.goodput import GOODPUT, beats
-from labkit.analysis.pool import tell_verdict
+from labkit.analysis.pool import list_points, tell_verdict
 from labkit.analysis.questions.agent_tasks import tell_tasks
 from labkit.analysis.questions.load_curve import knee, misses, tail, tell_clock
 from labkit.analysis.tasks import find_tasks
@@ -165,6 +165,6 @@ def _goodput(capacity: Capacity) -> list[Finding]:
         Evidence(GOODPUT, words.place(variable, one.value), one.mean(GOODPUT) or 0.0)
         for one in groups
     )
-    points = tuple(point for one in groups for point in one.points)
+    points = list_points(groups)
     return [Finding(title, f"{text} {tell_verdict(groups)}", "result", variable, capacity.series,
                     None, effect, evidence, points)]  # fmt: skip

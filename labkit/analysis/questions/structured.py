@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labkit.analysis import words
-from labkit.analysis.arms import Pair, find_groups, list_series, pair_arms
-from labkit.analysis.claims import tell_change, tell_ratio
+from labkit.analysis.arms import Pair, find_groups, list_series, list_variables, pair_arms
+from labkit.analysis.claims import tell_changes, tell_ratio
 from labkit.analysis.effects import OUTPUT
 from labkit.analysis.finding import Effect, Evidence, Finding, Kind
-from labkit.analysis.pool import Group, tell_verdict
+from labkit.analysis.pool import Group, list_points, tell_verdict
 
 TPOT, E2E, LENGTH = "tpot_s.p50", "e2e_latency_s.p50", "completion_tokens.mean"
 FIELDS = (
@@ -26,7 +26,7 @@ Summary = Mapping[str, Any]
 def conclude(summary: Summary) -> list[Finding]:
     """Return what the schema does to a token, to an answer, and whether the answers are JSON."""
     found: list[Finding] = []
-    for variable in dict.fromkeys(str(row.get("variable")) for row in summary["points"]):
+    for variable in list_variables(summary):
         series = list_series(summary, variable)
         bound = [one for one in series if _is_bound(find_groups(summary, variable, one))]
         free = [one for one in series if one not in bound]
@@ -50,7 +50,7 @@ def _compare(pairs: Sequence[Pair], variable: str, series: str) -> list[Finding]
         text = "No value is usable with and without the schema."
         return [Finding("What the schema costs: nothing to compare", text, "unknown", variable)]
     at = measured[-1]
-    told = [_tell(one, FIELDS) for one in measured]
+    told = [f"At {one.name}: {tell_changes(one, FIELDS)}." for one in measured]
     used = [group for one in measured for group in (one.a, one.b)]
     points = tuple(point for one in measured for point in one.points)
     effect = at.ratio(TPOT)
@@ -110,7 +110,7 @@ def _valid(pooled: Sequence[Group], variable: str, series: str) -> list[Finding]
     text = "Answers that are one JSON value: "
     text += "; ".join(f"{words.percent(one.value)} at {one.place}" for one in evidence)
     text += f" ({counted} answers in all). An answer that was cut off at its most tokens is none."
-    points = tuple(point for one in pooled for point in one.points)
+    points = list_points(pooled)
     title = f"{words.percent(least)} of the answers or more are JSON"
     if least == 1:
         title = "Every answer is JSON"
@@ -118,12 +118,3 @@ def _valid(pooled: Sequence[Group], variable: str, series: str) -> list[Finding]
         title = "No answer is JSON"
     effect = Effect("json_share", "value", least, n=counted)
     return [Finding(title, text, "fact", variable, effect=effect, evidence=evidence, points=points)]
-
-
-def _tell(pair: Pair, fields: Sequence[tuple[str, str, Any]]) -> str:
-    told = [
-        tell_change(pair, field, label, form)
-        for field, label, form in fields
-        if pair.measures(field)
-    ]
-    return f"At {pair.name}: {'; '.join(told)}."
