@@ -155,13 +155,14 @@ def test_pids_are_asked_for_every_five_seconds() -> None:
     assert len(asked) == 2
 
 
-def test_one_that_ended_counts_no_more_before_pids_are_asked_again() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        group = Group(lambda: [os.getpid(), child.pid])
-        both = group.sample(0.0)[1]
-        child.kill()
-        child.wait()
-        alone = group.sample(0.1)[1]
+def test_one_that_ended_counts_no_more_before_pids_are_asked_again(
+    child: subprocess.Popen[bytes],
+) -> None:
+    group = Group(lambda: [os.getpid(), child.pid])
+    both = group.sample(0.0)[1]
+    child.kill()
+    child.wait()
+    alone = group.sample(0.1)[1]
     assert both is not None
     assert alone is not None
     assert alone < both
