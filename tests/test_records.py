@@ -1,5 +1,6 @@
 """Records: appended, atomic, nothing lost, a status that is true."""
 
+import gc
 import json
 import math
 import subprocess
@@ -65,6 +66,20 @@ def test_stamps_of_chunks_are_packed_as_they_are_read(tmp_path: Path) -> None:
     assert len(empty["chunk_at_s"]) == 0
     assert none == rows[2]
     assert read_requests(tmp_path / "none.jsonl") == []
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_reading_leaves_the_collector_as_it_was(tmp_path: Path, on: bool) -> None:
+    path = tmp_path / "requests.jsonl"
+    path.write_text('{"chunk_at_s": ["soon"]}\n')
+    was_on = gc.isenabled()
+    (gc.enable if on else gc.disable)()
+    try:
+        with pytest.raises(RecordsError):
+            read_requests(path)
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if was_on else gc.disable)()
 
 
 def test_nan_is_refused_and_the_old_document_stays(tmp_path: Path) -> None:

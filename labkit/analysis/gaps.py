@@ -83,10 +83,12 @@ def find_longest_prefills(requests: Requests, most_running: float | None = None)
     sends, lasts = (np.sort([one[index] for one in spans]) for index in (0, 2))
     longest = [0.0] * len(requests)
     held: list[float] = []
-    for sent, first, last, index in sorted(spans, key=lambda one: one[1]):
+    spans.sort(key=lambda one: one[1])
+    sent_at_s = np.array([one[0] for one in spans])
+    ahead = np.searchsorted(sends, sent_at_s, "right") - np.searchsorted(lasts, sent_at_s, "right")
+    for (sent, first, last, index), others in zip(spans, (ahead - 1).tolist(), strict=True):
         free = heapq.heappop(held) if len(held) >= places else sent
         heapq.heappush(held, last)
-        others = np.searchsorted(sends, sent, "right") - np.searchsorted(lasts, sent, "right") - 1
         longest[index] = max(0.0, first - (max(sent, free) if others >= places else sent))
     return longest
 

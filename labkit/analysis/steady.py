@@ -5,6 +5,7 @@ the whole run, and latency is watched for a drift inside it. definitions.py defi
 module must not judge what it finds.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from statistics import median
 from typing import Any
@@ -72,15 +73,15 @@ def count_tokens(ok: Sequence[Row], window: Window) -> float:
     """Return completion tokens inside a window, each chunk with its share at its own stamp."""
     total = 0.0
     for request in ok:
-        stamps = np.asarray(request.get("chunk_at_s") or (), dtype=float)
-        if not stamps.size:
+        stamps = request.get("chunk_at_s")
+        if not stamps:
             continue
-        low, high = stamps.searchsorted(window[0], "left"), stamps.searchsorted(window[1], "right")
+        low, high = bisect_left(stamps, window[0]), bisect_right(stamps, window[1])
         shares = request.get("chunk_tokens")
-        if shares is not None and len(shares) == stamps.size and sum(shares):
+        if shares is not None and len(shares) == len(stamps) and sum(shares):
             total += request["completion_tokens"] * sum(shares[low:high]) / sum(shares)
         else:
-            total += request["completion_tokens"] * float(high - low) / stamps.size
+            total += request["completion_tokens"] * float(high - low) / len(stamps)
     return total
 
 
