@@ -137,6 +137,56 @@ def test_tasks_of_one_call_have_nothing_to_share() -> None:
     assert names(healthy(workload={"kind": "agent", "num_steps": 1})) == []
 
 
+def test_a_prefix_of_no_tokens_is_nothing_to_share() -> None:
+    assert names(healthy(workload={"kind": "shared_prefix", "prefix_tokens": 0})) == []
+
+
+def arm(kind: str = "vllm", *, asked: bool = True, **settings: Any) -> dict[str, Any]:
+    """A point with these settings in force, and asked for unless the engine chose them."""
+    told = {"max_num_seqs": 8, "max_num_batched_tokens": 512, **settings}
+    return {"asked": {"kind": kind, **(settings if asked else {})}, "effective": told}
+
+
+SWITCHES: dict[str, tuple[dict[str, Any], str]] = {
+    "prefix_reuse_missed": (
+        {"workload": {"kind": "shared_prefix", "prefix_tokens": 192}},
+        "enable_prefix_caching",
+    ),
+    "chunked_prefill_off": ({"itl_s": STALLED}, "enable_chunked_prefill"),
+}
+"""What shows the fault, and the switch that is to blame where it is off."""
+
+
+def test_every_rule_that_blames_a_switch_has_a_case() -> None:
+    assert {rule.name for rule in RULES if rule.blames} == {*SWITCHES}
+
+
+@pytest.mark.parametrize("rule", SWITCHES)
+def test_a_switch_that_is_off_as_the_control_is_not_blamed(rule: str) -> None:
+    shown, switch = SWITCHES[rule]
+    fault = healthy(**shown, **arm(**{switch: False}))
+    assert names(fault) == [rule]
+    assert names(fault, fault) == [rule], "no arm has it on"
+    assert names(fault, healthy(value=9, **arm(**{switch: True}))) == []
+    left = healthy(value=9, **arm(asked=False, **{switch: True}))
+    assert names(fault, left) == [], "the other arm left it to the engine, which has it on"
+    other = healthy(value=9, **arm("sglang", **{switch: True}))
+    assert names(fault, other) == [rule], "another engine"
+    chosen = healthy(**shown, **arm(asked=False, **{switch: False}))
+    assert names(chosen, left) == [rule], "nobody asked for either"
+
+
+def test_a_cache_that_is_on_and_reuses_nothing_is_told_beside_its_control() -> None:
+    shown, switch = SWITCHES["prefix_reuse_missed"]
+    off, on = (
+        healthy(value=value, **shown, **arm(**{switch: is_on}))
+        for value, is_on in ((0, False), (1, True))
+    )
+    (one,) = diagnose([off, on])
+    assert one["points"] == ["p1"]
+    assert one["cause"].endswith("next to nothing was reused.")
+
+
 def test_a_busy_engine_in_a_closed_loop_is_no_false_health() -> None:
     assert names(healthy(queue_growth_per_s=GROWS)) == []
     idle = healthy(load=OPEN, queue_growth_per_s=GROWS, engine_cpu_utilization=gauge(0.3))

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from comparison_rows import make_row, make_summary
 
+from labkit.analysis.comparison.findings import conclude_comparison
 from labkit.analysis.comparison.lines import Line, compare_places
 from labkit.analysis.comparison.places import join
+from labkit.analysis.comparison.told import Told
+from labkit.analysis.comparison.whole import compare_runs
 from labkit.report.figures.forest import LOOKS, plot_forest
 
 
@@ -61,7 +64,23 @@ def test_far_ratios_are_cut_and_zeros_left_to_the_table_and_it_says_so() -> None
     assert trace.x[0] < 50
     assert math.log10(trace.x[0]) == pytest.approx(figure.layout.xaxis.range[1])
     assert "cut at the edge" in figure.layout.meta["caption"]
-    assert "have no ratio" in figure.layout.meta["caption"]
+    assert "1 of 2 numbers counted above is not drawn" in figure.layout.meta["caption"]
+
+
+def test_the_title_counts_what_the_text_counts_drawn_or_not() -> None:
+    a, b = (
+        [
+            make_row(4, i, ttft_s_p95=wait, num_requests_waiting_mean=queue)
+            for i, (wait, queue) in enumerate(told)
+        ]
+        for told in (((1.0, 0.0), (1.3, 1.0)), ((1.1, 1.0), (0.9, 2.0)))
+    )
+    found = compare_runs(*(Told("x", {}, {}, make_summary(*one), {}) for one in (a, b)))
+    figure = plot_forest(found.lines, "x")
+    assert [len(trace.x) for trace in figure.data] == [1]
+    assert figure.layout.title.text.startswith("x: 2 can't tell")
+    (told,) = [one.title for one in conclude_comparison(found) if one.kind == "unknown"]
+    assert told == "Can't tell for 2 of 2 numbers"
 
 
 def test_one_repeat_has_no_bar_and_it_says_so() -> None:
@@ -71,4 +90,4 @@ def test_one_repeat_has_no_bar_and_it_says_so() -> None:
 
 
 def test_nothing_to_draw() -> None:
-    assert "nothing can be drawn" in plot_forest([], "x").layout.title.text
+    assert "nothing could be compared" in plot_forest([], "x").layout.title.text

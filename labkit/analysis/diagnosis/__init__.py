@@ -19,7 +19,7 @@ from labkit.analysis.diagnosis.memory_rules import (
     POOL_BOUNDS_CONCURRENCY,
     PREFIX_REUSE_MISSED,
 )
-from labkit.analysis.diagnosis.rule import Match, Row, Rule
+from labkit.analysis.diagnosis.rule import Match, Row, Rule, is_control
 from labkit.analysis.diagnosis.scheduling_rules import (
     BUDGET_TOO_SMALL,
     CHUNKED_PREFILL_OFF,
@@ -50,7 +50,7 @@ def diagnose(points: Sequence[Row]) -> list[dict[str, Any]]:
 
     Each is {"rule", "title", "cause", "confidence", "points", "evidence", "next_step", "figure",
     "by_point"}: cause and evidence are those of the surest point, and by_point holds each point's
-    own evidence.
+    own evidence. A switch is not blamed at a point that has it off as the control of the run.
     """
     found: dict[str, tuple[Rule, list[tuple[tuple[str, ...], Match]]]] = {}
     for rule in RULES:
@@ -66,6 +66,8 @@ def _apply(rule: Rule, points: Sequence[Row]) -> list[tuple[tuple[str, ...], Mat
     found: list[tuple[tuple[str, ...], Match]] = []
     if rule.check is not None:
         for row in points if rule.explains_invalid else usable:
+            if rule.blames and is_control(row, rule.blames, points):
+                continue
             if (match := rule.check(row)) is not None:
                 found.append(((str(row.get("point_id")),), match))
     if rule.check_sweep is not None:

@@ -119,6 +119,8 @@ def check_reuse(row: Row) -> Match | None:
     kind = workload.get("kind")
     if 1 in (workload.get("num_steps"), workload.get("num_turns")):
         return None  # a task of one call has no earlier one to share with
+    if workload.get("prefix_tokens") == 0:
+        return None  # a sweep of the shared length begins at nothing shared
     on = find_knob(row, "enable_prefix_caching")
     if kind not in SHARING or rate is None or rate >= MAX_HIT_RATE or (row.get("num_ok") or 0) < 4:
         return None
@@ -158,4 +160,5 @@ PREFIX_REUSE_MISSED = Rule(
     "before the shared part makes every prefix new. Then see whether the pool is so full that it "
     "throws prefixes away.",
     check=check_reuse,
+    blames="enable_prefix_caching",
 )

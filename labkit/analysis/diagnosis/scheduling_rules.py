@@ -136,6 +136,7 @@ CHUNKED_PREFILL_OFF = Rule(
     "Set enable_chunked_prefill true. Then move max_num_batched_tokens: lower for steadier TPOT, "
     "higher for a faster TTFT.",
     check=check_chunking,
+    blames="enable_chunked_prefill",
 )
 BUDGET_TOO_SMALL = Rule(
     "budget_too_small",

@@ -31,7 +31,10 @@ MAX_CHANGE = 3.0
 
 
 def plot_forest(lines: Sequence[Line], title: str) -> go.Figure:
-    """Return a forest plot of the ratios B / A; where A may be 0, only the table tells."""
+    """Return a forest plot of the ratios B / A; where A may be 0, only the table tells.
+
+    Its title counts the verdicts of all lines, as the text beside it does, drawn or not.
+    """
     shown = [line for line in lines if line.found.measure == "ratio"]
     rows = [line.metric.label for line in shown]
     figure = go.Figure(layout={"template": LIGHT, "height": 200 + ROW_HEIGHT * len(shown)})
@@ -88,13 +91,12 @@ def plot_forest(lines: Sequence[Line], title: str) -> go.Figure:
             "showgrid": True,
         },
     )
-    return tell(figure, 1, _title(shown, title), _spell(shown), _caption(lines, shown))
+    return tell(figure, 1, _title(lines, title), _spell(shown), _caption(lines, shown))
 
 
-def _title(shown: Sequence[Line], title: str) -> str:
-    counts = count_verdicts(shown)
-    told = [f"{count} {name}" for name, count in counts.items() if count]
-    return f"{title}: {words.join(told) or 'nothing can be drawn'}"
+def _title(lines: Sequence[Line], title: str) -> str:
+    told = [f"{count} {name}" for name, count in count_verdicts(lines).items() if count]
+    return f"{title}: {words.join(told) or 'nothing could be compared'}"
 
 
 def _spell(shown: Sequence[Line]) -> str:
@@ -106,7 +108,12 @@ def _caption(lines: Sequence[Line], shown: Sequence[Line]) -> str:
     if any(line.found.low is None for line in shown):
         told += " Where there is no bar, no interval can be had from so few repeats."
     if len(shown) < len(lines):
-        told += " Numbers that are 0 in some repeat have no ratio; the table has them."
+        missing = len(lines) - len(shown)
+        told += (
+            f" {missing} of {words.count(len(lines), 'number')} counted above "
+            f"{'is' if missing == 1 else 'are'} not drawn, as 0 in some repeat has no ratio; the "
+            "table tells."
+        )
     if any(_reach(line) > MAX_CHANGE for line in shown):
         told += f" What is more than {MAX_CHANGE:g} times apart is cut at the edge."
     return told
