@@ -4,7 +4,6 @@ Everything is read from the records when it is first asked for, and kept. Nothin
 nothing is written. It must not know how a run is measured.
 """
 
-from dataclasses import asdict
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -14,7 +13,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from labkit.analysis import words
-from labkit.analysis.findings import conclude, headline
+from labkit.analysis.finding import dump
+from labkit.analysis.findings import tell_run
 from labkit.analysis.frames import frame_findings, frame_requests, frame_samples
 from labkit.analysis.pool import take_arm
 from labkit.analysis.summary import to_frame
@@ -89,7 +89,7 @@ class RunView:
     @property
     def headline(self) -> str:
         """The result in one line."""
-        return str(self._document.get("headline") or headline(self.summary))
+        return str(self._document["headline"])
 
     @property
     def arms(self) -> list[tuple[str, str | None]]:
@@ -125,13 +125,19 @@ class RunView:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """One row a finding: title, text, kind, and where known verdict, effect and points."""
-        told = self._document.get("findings")
-        return frame_findings(told or [asdict(one) for one in conclude(self.summary)])
+        return frame_findings(self._document["findings"])
 
     @cached_property
     def _document(self) -> dict[str, Any]:
+        """findings.json as it is; where it is not whole, what it would hold."""
         path = self._run.findings_path
-        return read_json(path) if path.is_file() else {}
+        found = read_json(path) if path.is_file() else {}
+        if found.get("headline") and found.get("findings"):
+            return found
+        return {
+            **dump(*tell_run(self.summary), self.run_id),
+            **{k: v for k, v in found.items() if v},
+        }
 
     def plot_tradeoff(self, variable: str | None = None, series: str | None = None) -> go.Figure:
         """Draw P95 end-to-end latency (ms, s) against output tokens/s, one dot a value."""

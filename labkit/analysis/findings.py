@@ -37,21 +37,38 @@ from labkit.analysis.pool import (
 )
 from labkit.analysis.questions import QUESTIONS
 
-__all__ = ["Finding", "conclude", "headline"]
+__all__ = ["Finding", "conclude", "headline", "tell_run"]
 
 MIN_SLOT_WAIT_S = 0.001
+MAX_HEADLINE = 200
+"""Characters of a headline: what a phone shows of a title before it is a page of its own."""
 
 Summary = Mapping[str, Any]
+
+
+def tell_run(summary: Summary) -> tuple[str, list[Finding]]:
+    """Return the headline and the findings of a run, its question asked once."""
+    answer = _answer(summary)
+    return _title(summary, answer), _conclude(summary, answer)
 
 
 def conclude(summary: Summary) -> list[Finding]:
     """Return the findings of a run: what its notebook asks, or else those of each swept variable
     and arm together; warnings last.
     """
+    return _conclude(summary, _answer(summary))
+
+
+def headline(summary: Summary) -> str:
+    """Return the run in one line of at most 200 characters, for the title of a report."""
+    return _title(summary, _answer(summary))
+
+
+def _conclude(summary: Summary, answer: Sequence[Finding]) -> list[Finding]:
     if not summary["points"] and not summary.get("ladder"):
         text = "The run holds no points, so there is nothing to conclude."
         return [Finding("No points", text, "unknown")]
-    found = _answer(summary)
+    found = list(answer)
     if not found:
         for arm in arms(summary):
             pooled = groups(take_arm(summary, arm), arm[0])
@@ -61,22 +78,40 @@ def conclude(summary: Summary) -> list[Finding]:
     return found + batching(summary["points"]) + warn(summary["points"])
 
 
-def headline(summary: Summary) -> str:
-    """Return the run in one line, for the title of a report."""
+def _title(summary: Summary, answer: Sequence[Finding]) -> str:
     if not summary["points"] and not summary.get("ladder"):
         return "No points were measured"
-    if asked := _answer(summary):
-        return asked[0].title
+    if answer:
+        return _fit([answer[0].title])
     pooled = [groups(take_arm(summary, arm), arm[0]) for arm in arms(summary)]
     told = [_line(one) for one in pooled if rank(one, OUTPUT, highest=True)]
     if not told:
         return "No point is valid, so nothing can be concluded"
     first, *others = sorted(told, key=lambda line: line.startswith("Can't tell"))
-    return "; ".join([first, *(other[0].lower() + other[1:] for other in others)])
+    return _fit([first, *(other[0].lower() + other[1:] for other in others)])
+
+
+def _fit(told: Sequence[str]) -> str:
+    """Return as many of these as a headline has room for, and how many more there are.
+
+    One that is too long alone is cut at a word; a doubt behind it is kept.
+    """
+    for count in range(len(told), 0, -1):
+        more = len(told) - count
+        rest = [f"{more} more below"] if more else []
+        whole = "; ".join([*told[:count], *rest])
+        if len(whole) <= MAX_HEADLINE:
+            return whole
+    text, mark, doubt = told[0].partition(" [SUSPECT")
+    tail = f"…{mark}{doubt}" + (f"; {len(told) - 1} more below" if len(told) > 1 else "")
+    kept = text[: MAX_HEADLINE - len(tail)]
+    return f"{kept.rpartition(' ')[0] or kept}{tail}"
 
 
 def _answer(summary: Summary) -> list[Finding]:
     """Return what the question of the run's notebook is answered with, nothing for a sweep."""
+    if not summary["points"] and not summary.get("ladder"):
+        return []
     question = QUESTIONS.get(str((summary.get("run") or {}).get("notebook")))
     return question(summary) if question else []
 

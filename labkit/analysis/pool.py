@@ -13,6 +13,7 @@ from labkit.analysis.row import Row, is_usable, read
 from labkit.analysis.statistics import SINGLE_RUN_RESOLUTION, Comparison, compare
 from labkit.analysis.twins import find_spread, find_twins
 
+MAX_NAMED = 3
 Arm = tuple[str | None, str | None]
 """A swept variable and the name of an arm."""
 
@@ -145,9 +146,14 @@ def tell_verdict(pooled: Sequence[Group]) -> str:
 
 
 def tell_doubt(pooled: Sequence[Group]) -> str:
-    """Return the verdict with a blank before it where it is a doubt, else nothing."""
-    verdict = tell_verdict(pooled)
-    return "" if verdict == "[VALID]" else f" {verdict}"
+    """Return the verdict, short and with a blank before it, where it is a doubt; else nothing.
+
+    Of more than 3 values in doubt it tells how many they are: " [SUSPECT at 5 of 8 values]".
+    """
+    doubted = {one.label for one in pooled if one.doubted}
+    if len(doubted) > MAX_NAMED:
+        return f" [SUSPECT at {len(doubted)} of {len({one.label for one in pooled})} values]"
+    return f" {tell_verdict(pooled)}" if doubted else ""
 
 
 def in_order(pooled: Sequence[Group]) -> list[Group]:

@@ -10,6 +10,9 @@ from typing import Any
 from labkit.analysis.finding import Finding
 from labkit.report.opening import tell_verdicts
 
+MAX_OPEN = 2
+"""Things left open that a sentence names; more of them are a folded list."""
+
 
 def make_conclusion(headline: str, findings: Sequence[Finding], summary: Mapping[str, Any]) -> str:
     """Return the headline, what held and what did not, and how sure that is, as a few sentences."""
@@ -22,11 +25,18 @@ def make_conclusion(headline: str, findings: Sequence[Finding], summary: Mapping
     sure = list_grounds(summary)
     unknown = [one.title for one in findings if one.kind == "unknown" and not one.verdict]
     told = f"{'; '.join(sure)}."
-    if unknown:
+    folded = ""
+    if len(unknown) > MAX_OPEN:
+        items = "".join(f"<li>{escape(one)}</li>" for one in unknown)
+        folded = (
+            f"<details><summary>{len(unknown)} things are left open</summary>"
+            f"<ul>{items}</ul></details>"
+        )
+    elif unknown:
         told += f" Left open: {'; '.join(unknown)}."
     return (
         f'<div class="conclusion"><p><strong>{escape(headline)}</strong></p>{listed}'
-        f"<p>{escape(told)}</p></div>"
+        f"<p>{escape(told)}</p>{folded}</div>"
     )
 
 

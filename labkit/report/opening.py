@@ -22,6 +22,8 @@ NAMES = {
 }
 VERDICTS = {"held": ("✓", "result"), "not held": ("✗", "fact"), "can't tell": ("?", "unknown")}
 """The mark and the look of a claim that was tested."""
+MAX_WARNING = 240
+"""Characters of a warning that stand open; a longer one is a list of points with reasons."""
 
 
 def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[str, Any]) -> str:
@@ -61,7 +63,7 @@ def name_arm(variable: str | None, series: str | None) -> str:
 
 
 def make_card(finding: Finding) -> str:
-    """Return one finding as a list item."""
+    """Return one finding as a list item; a long warning, a list of points, is folded."""
     name, mark, kind = NAMES[finding.kind], MARKS[finding.kind], str(finding.kind)
     verdict = ""
     if finding.verdict:
@@ -70,8 +72,15 @@ def make_card(finding: Finding) -> str:
     return (
         f'<li class="finding {kind}"><span class="mark" role="img" '
         f'aria-label="{escape(name)}">{mark}</span>'
-        f"<div>{verdict}<strong>{escape(finding.title)}</strong><p>{escape(finding.text)}</p></div></li>"
+        f"<div>{verdict}<strong>{escape(finding.title)}</strong>{_make_text(finding)}</div></li>"
     )
+
+
+def _make_text(finding: Finding) -> str:
+    text = f"<p>{escape(finding.text)}</p>"
+    if finding.kind != "warning" or len(finding.text) <= MAX_WARNING:
+        return text
+    return f"<details><summary>Which, and why</summary>{text}</details>"
 
 
 def list_facts(

@@ -1,7 +1,9 @@
 import pytest
 from analysis.facts import latency, row
 
-from labkit.analysis.findings import conclude, headline
+from labkit.analysis import findings
+from labkit.analysis.finding import Finding
+from labkit.analysis.findings import MAX_HEADLINE, conclude, headline, tell_run
 
 
 def summary(*rows):
@@ -117,6 +119,46 @@ def test_two_sweeps_are_told_apart():
     assert headline(summary(*SWEEP, *other)).endswith(
         "; max_num_batched_tokens 512 gives the most output: 120 tokens/s, 1.5 times that of 64"
     )
+
+
+def test_a_headline_has_room_for_so_many_sweeps_and_counts_the_rest():
+    many = [
+        row(value, rate, variable="load.max_concurrency", series=f"arm {arm}")
+        for arm in range(6)
+        for value, rate in ((1, 80.0), (64, 120.0))
+    ]
+    first = "arm 0: max_concurrency 64 gives the most output: 120 tokens/s, 1.5 times that of 1"
+    assert headline(summary(*many)) == f"{first}; {first.replace('0:', '1:')}; 4 more below"
+
+
+def test_a_headline_that_is_too_long_alone_is_cut_at_a_word_and_keeps_its_doubt():
+    long = "a name of an arm that goes on " * 12
+    rows = [row(v, r, series=long, validity="SUSPECT") for v, r in ((1, 80.0), (64, 120.0))]
+    told = headline(summary(*rows))
+    assert told.startswith("a name of an arm")
+    assert told.endswith("…  [SUSPECT at max_num_seqs = 1 and 64]".replace("  ", " "))
+    assert len(told) <= MAX_HEADLINE
+    assert told.partition("…")[0].rpartition(" ")[2] in long.split()
+
+
+def test_a_headline_counts_the_values_in_doubt_where_they_are_many():
+    rows = [row(v, 10.0 * v, validity="SUSPECT" if v < 16 else "VALID") for v in (1, 2, 4, 8, 16)]
+    assert headline(summary(*rows)) == (
+        "max_num_seqs 16 gives the most output: 160 tokens/s, 16 times that of 1 "
+        "[SUSPECT at 4 of 5 values]"
+    )
+
+
+def test_the_question_of_a_notebook_is_asked_once(monkeypatch):
+    asked = []
+
+    def answer(told):
+        asked.append(told)
+        return [Finding("It does", "…", "result")]
+
+    monkeypatch.setitem(findings.QUESTIONS, "asked", answer)
+    title, (first, *_) = tell_run({"run": {"notebook": "asked"}, "points": [row(1, 50.0)]})
+    assert (title, first.title, len(asked)) == ("It does", "It does", 1)
 
 
 def test_goodput():

@@ -26,3 +26,10 @@ def test_repeats_are_counted() -> None:
     assert "3 repeats of a point" in page
     assert "<ul>" not in page
     assert "Left open" not in page
+
+
+def test_many_open_things_are_a_folded_list() -> None:
+    unknown = [Finding(f"Thing <{number}>", "…", "unknown") for number in range(3)]
+    page = make_conclusion("It gains", unknown, {"points": [ROW]})
+    assert "<summary>3 things are left open</summary><ul><li>Thing &lt;0&gt;</li>" in page
+    assert "Left open:" not in page

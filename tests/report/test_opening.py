@@ -51,6 +51,15 @@ def test_findings_stand_below_their_variable_and_are_escaped() -> None:
     assert "<b>8</b>" not in page
 
 
+def test_a_long_list_of_points_is_folded_and_a_short_one_is_not() -> None:
+    short, long = (Finding("SUSPECT", "max_num_seqs 4: <slow>. " * n, "warning") for n in (1, 20))
+    assert "<details>" not in make_opening("all", [short], SUMMARY)
+    page = make_opening("all", [long], SUMMARY)
+    assert "<details><summary>Which, and why</summary><p>max_num_seqs 4: &lt;slow&gt;." in page
+    result = Finding("Fast", "it is fast. " * 40, "result")
+    assert "<details>" not in make_opening("all", [result], SUMMARY)
+
+
 def test_the_commands_hold_the_params_themselves() -> None:
     commands = list_commands({"name": "small"}, "name: small\n")
     assert commands[1:] == [
