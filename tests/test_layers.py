@@ -32,6 +32,7 @@ LAYERS = {
     "point": 4,
     "derive": 4,
     "listing": 4,
+    "share": 4,
     "explore": 5,
     "index": 5,
     "run": 5,

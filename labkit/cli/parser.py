@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit import __version__
-from labkit.cli import compare, look, measure, params, runs
+from labkit.cli import compare, look, measure, params, runs, share
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -70,6 +70,16 @@ def make_parser() -> argparse.ArgumentParser:
     form = listing.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, for machines")
     form.add_argument("--html", action="store_true", help="rebuild index.html, for a browser")
+
+    export = add("export", share.export_run, "make one archive of a run to share, without secrets")
+    export.add_argument("run", metavar="RUN_DIR", help="or a run's id, or latest")
+    export.add_argument("--out", type=Path, metavar="FILE", help="default: RUN_ID.zip here")
+    export.add_argument("--author", metavar="NAME", help="who is to be cited")
+    export.add_argument("--license", metavar="SPDX", help="such as CC-BY-4.0; default: none stated")
+
+    opening = add("import", share.import_run, "check an archive of `labkit export` and open it")
+    opening.add_argument("file", type=Path, metavar="FILE")
+    opening.add_argument("--reports", type=Path, help="default: where run puts them")
 
     papers = add("params", params.show_params, "list the params files and what each asks")
     papers.add_argument(

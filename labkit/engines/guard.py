@@ -69,7 +69,7 @@ def _spawn(command: list[str], log: str, prctl: Callable[[int, int], None]) -> i
         if os.getppid() != guard:
             os._exit(1)
 
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         process = subprocess.Popen(
             command,

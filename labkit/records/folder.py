@@ -201,12 +201,14 @@ class Points(Sequence[PointRecords]):
 
 
 def create_folder(reports: Path, name: str) -> Path:
-    """Make a folder under `reports` that was not there before, and return it."""
+    """Make a folder under `reports` that was not there before, for its owner alone: what models
+    were asked and what they wrote may stand in it. Return it.
+    """
     reports.mkdir(parents=True, exist_ok=True)
     for count in range(1, 1000):
         path = reports / (name if count == 1 else f"{name}-{count}")
         try:
-            path.mkdir()
+            path.mkdir(mode=0o700)
         except FileExistsError:
             continue
         return path
