@@ -129,15 +129,11 @@ class RunView:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        """findings.json as it is; where it is not whole, what it would hold."""
+        """findings.json; what it lacks, or all where there is none, is derived."""
         path = self._run.findings_path
         found = read_json(path) if path.is_file() else {}
-        if found.get("headline") and found.get("findings"):
-            return found
-        return {
-            **dump(*tell_run(self.summary), self.run_id),
-            **{k: v for k, v in found.items() if v},
-        }
+        told = {name: found[name] for name in ("headline", "findings") if found.get(name)}
+        return told if len(told) == 2 else dump(*tell_run(self.summary), self.run_id) | told
 
     def plot_tradeoff(self, variable: str | None = None, series: str | None = None) -> go.Figure:
         """Draw P95 end-to-end latency (ms, s) against output tokens/s, one dot a value."""

@@ -150,9 +150,7 @@ def _read_params(run: RunFolder) -> dict[str, Any]:
 
 
 def _read_headline(run: RunFolder, summary: Mapping[str, Any]) -> str | None:
-    if run.findings_path.is_file() and (told := read_json(run.findings_path).get("headline")):
-        return str(told)
-    return headline(summary) if "points" in summary else None
+    return run.headline() or (headline(summary) if "points" in summary else None)
 
 
 def _join(told: Iterable[Any]) -> str | None:

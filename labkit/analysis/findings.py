@@ -64,8 +64,12 @@ def headline(summary: Summary) -> str:
     return _title(summary, _answer(summary))
 
 
+def _is_empty(summary: Summary) -> bool:
+    return not summary["points"] and not summary.get("ladder")
+
+
 def _conclude(summary: Summary, answer: Sequence[Finding]) -> list[Finding]:
-    if not summary["points"] and not summary.get("ladder"):
+    if _is_empty(summary):
         text = "The run holds no points, so there is nothing to conclude."
         return [Finding("No points", text, "unknown")]
     found = list(answer)
@@ -79,7 +83,7 @@ def _conclude(summary: Summary, answer: Sequence[Finding]) -> list[Finding]:
 
 
 def _title(summary: Summary, answer: Sequence[Finding]) -> str:
-    if not summary["points"] and not summary.get("ladder"):
+    if _is_empty(summary):
         return "No points were measured"
     if answer:
         return _fit([answer[0].title])
@@ -110,7 +114,7 @@ def _fit(told: Sequence[str]) -> str:
 
 def _answer(summary: Summary) -> list[Finding]:
     """Return what the question of the run's notebook is answered with, nothing for a sweep."""
-    if not summary["points"] and not summary.get("ladder"):
+    if _is_empty(summary):
         return []
     question = QUESTIONS.get(str((summary.get("run") or {}).get("notebook")))
     return question(summary) if question else []

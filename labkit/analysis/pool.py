@@ -13,9 +13,10 @@ from labkit.analysis.row import Row, is_usable, read
 from labkit.analysis.statistics import SINGLE_RUN_RESOLUTION, Comparison, compare
 from labkit.analysis.twins import find_spread, find_twins
 
-MAX_NAMED = 3
 Arm = tuple[str | None, str | None]
 """A swept variable and the name of an arm."""
+MAX_NAMED = 3
+"""Values in doubt that a title names; of more it counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,8 @@ def tell_doubt(pooled: Sequence[Group]) -> str:
     """
     doubted = {one.label for one in pooled if one.doubted}
     if len(doubted) > MAX_NAMED:
-        return f" [SUSPECT at {len(doubted)} of {len({one.label for one in pooled})} values]"
+        values = {one.label for one in pooled}
+        return f" [SUSPECT at {len(doubted)} of {len(values)} values]"
     return f" {tell_verdict(pooled)}" if doubted else ""
 
 

@@ -155,6 +155,13 @@ class RunFolder:
         """Return how many points of the plan ended well."""
         return sum(self.is_measured(entry["point_id"]) for entry in self.manifest()["plan"])
 
+    def headline(self) -> str | None:
+        """Return the result in one line as findings.json tells it, None where it does not."""
+        told = (
+            read_json(self.findings_path).get("headline") if self.findings_path.is_file() else None
+        )
+        return str(told) if told else None
+
     def ladder(self) -> list[dict[str, Any]]:
         """Return the steps of a ladder in order, none for a run that climbed none."""
         return read_jsonl(self.ladder_path)

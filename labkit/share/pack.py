@@ -60,7 +60,7 @@ def pack_run(
     names, left_out = list_files(run)
     keys = list_keys(run)
     plain, worded = make_clean(keys, words=False), make_clean(keys)
-    origin = Origin(run_id, manifest, _read_headline(run), _list_engines(run), author, license)
+    origin = Origin(run_id, manifest, run.headline(), _list_engines(run), author, license)
     handle, half = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name[:60]}.")
     try:
         with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
@@ -131,13 +131,6 @@ def _inform(name: str) -> zipfile.ZipInfo:
     told.create_system = 3  # Unix, whatever made it, so that the mode counts
     told.external_attr = 0o100600 << 16
     return told
-
-
-def _read_headline(run: RunFolder) -> str | None:
-    if not run.findings_path.is_file():
-        return None
-    told = read_json(run.findings_path).get("headline")
-    return str(told) if told else None
 
 
 def _list_engines(run: RunFolder) -> tuple[tuple[str, str | None], ...]:

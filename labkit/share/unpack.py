@@ -59,8 +59,10 @@ def unpack_run(file: Path, reports: Path) -> RunFolder:
                 shutil.rmtree(place, ignore_errors=True)
                 raise
     except OSError as error:
-        raise RecordsError(f"expected an archive at {file}, found: {error.strerror or error}") \
-            from None  # fmt: skip
+        if error.filename not in (None, str(file)):
+            raise  # of where it was to go
+        told = error.strerror or error
+        raise RecordsError(f"expected an archive at {file}, found: {told}") from None
     except _DAMAGE as error:
         told = " ".join(str(error).split())[:200]
         raise RecordsError(

@@ -101,6 +101,17 @@ def test_what_came_in_can_go_out_again(run: RunFolder, archive: Path, tmp_path: 
     assert main(["import", str(tmp_path / "b.zip"), "--reports", str(tmp_path / "third")]) == 0
 
 
+def test_a_place_that_can_not_be_written_is_not_blamed_on_the_archive(
+    archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file", encoding="utf-8")
+    assert main(["import", str(archive), "--reports", str(taken)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.count(str(taken)) == 1
+    assert str(archive) not in line
+
+
 HARMFUL = {
     "above": (add("../evil.json"), "names below one folder"),
     "deep above": (add("points/../../evil.json"), "names below one folder"),
