@@ -9,6 +9,7 @@ from typing import Any
 
 from labkit.analysis.finding import Finding
 from labkit.report.opening import tell_verdicts
+from labkit.report.prose import write_prose
 
 MAX_OPEN = 2
 """Things left open that a sentence names; more of them are a folded list."""
@@ -18,7 +19,7 @@ def make_conclusion(headline: str, findings: Sequence[Finding], summary: Mapping
     """Return the headline, what held and what did not, and how sure that is, as a few sentences."""
     tested = [one for one in findings if one.verdict]
     items = "\n".join(
-        f"<li><strong>{escape(one.verdict or '')}</strong>: {escape(one.title)}</li>"
+        f"<li><strong>{escape(one.verdict or '')}</strong>: {write_prose(one.title)}</li>"
         for one in tested
     )
     listed = f"<ul>{items}</ul>" if tested else ""
@@ -27,7 +28,7 @@ def make_conclusion(headline: str, findings: Sequence[Finding], summary: Mapping
     told = f"{'; '.join(sure)}."
     folded = ""
     if len(unknown) > MAX_OPEN:
-        items = "".join(f"<li>{escape(one)}</li>" for one in unknown)
+        items = "".join(f"<li>{write_prose(one)}</li>" for one in unknown)
         folded = (
             f"<details><summary>{len(unknown)} things are left open</summary>"
             f"<ul>{items}</ul></details>"
@@ -35,8 +36,8 @@ def make_conclusion(headline: str, findings: Sequence[Finding], summary: Mapping
     elif unknown:
         told += f" Left open: {'; '.join(unknown)}."
     return (
-        f'<div class="conclusion"><p><strong>{escape(headline)}</strong></p>{listed}'
-        f"<p>{escape(told)}</p>{folded}</div>"
+        f'<div class="conclusion"><p><strong>{write_prose(headline)}</strong></p>{listed}'
+        f"<p>{write_prose(told)}</p>{folded}</div>"
     )
 
 

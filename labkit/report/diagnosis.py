@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from labkit.report.prose import write_prose
+
 FIGURES = {
     "timeline": "the timeline of the point",
     "pressure": "running, waiting and KV usage in the timeline of the point",
@@ -35,15 +37,15 @@ def diagnosis_block(summary: Mapping[str, Any]) -> str:
 
 
 def _make_card(number: int, one: Mapping[str, Any]) -> str:
-    items = "".join(f"<li>{escape(str(part['text']))}</li>" for part in one["evidence"])
+    items = "".join(f"<li>{write_prose(str(part['text']))}</li>" for part in one["evidence"])
     look = FIGURES.get(str(one.get("figure")), "")
     where = f" Look at {look}." if look else ""
     return (
         f'<li class="finding warning"><span class="mark" aria-hidden="true">{number}</span>'
-        f"<div><strong>{escape(str(one['title']))}</strong>"
-        f"<p>{escape(str(one['cause']))}</p>"
+        f"<div><strong>{write_prose(str(one['title']))}</strong>"
+        f"<p>{write_prose(str(one['cause']))}</p>"
         f"<ul>{items}</ul>"
-        f"<p><b>Next.</b> {escape(str(one['next_step']))}</p>"
+        f"<p><b>Next.</b> {write_prose(str(one['next_step']))}</p>"
         f'<p class="reason">Confidence: {escape(str(one["confidence"]))}. '
         f"{escape(_name_points(one['points']))}{where}</p></div></li>"
     )

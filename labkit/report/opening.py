@@ -11,6 +11,7 @@ from typing import Any
 
 from labkit.analysis import words
 from labkit.analysis.finding import Finding
+from labkit.report.prose import write_prose
 
 MARKS = {"result": "✓", "cost": "⇄", "warning": "!", "unknown": "?", "fact": "•"}
 NAMES = {
@@ -29,7 +30,7 @@ MAX_WARNING = 240
 def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[str, Any]) -> str:
     """Return the title, one line on what was measured, and the findings as a list of cards."""
     told = list_facts(summary["run"], summary["points"], summary.get("ladder"))
-    facts = " · ".join(escape(fact) for fact in told)
+    facts = " · ".join(write_prose(fact) for fact in told)
     groups: dict[tuple[str | None, str | None], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.variable, finding.series), []).append(finding)
@@ -43,7 +44,7 @@ def make_opening(headline: str, findings: Sequence[Finding], summary: Mapping[st
 def make_title(headline: str) -> str:
     """Return a headline as HTML: what the first sweep found, each other below it, doubts small."""
     first, *others = [
-        re.sub(r" (\[[^\]]*\])", r" <small>\1</small>", escape(one, quote=False))
+        re.sub(r" (\[[^\]]*\])", r" <small>\1</small>", write_prose(one))
         for one in headline.split("; ")
     ]
     return "\n".join([f"<h1>{first}</h1>", *(f'<p class="also">{one}</p>' for one in others)])
@@ -72,12 +73,12 @@ def make_card(finding: Finding) -> str:
     return (
         f'<li class="finding {kind}"><span class="mark" role="img" '
         f'aria-label="{escape(name)}">{mark}</span>'
-        f"<div>{verdict}<strong>{escape(finding.title)}</strong>{_make_text(finding)}</div></li>"
+        f"<div>{verdict}<strong>{write_prose(finding.title)}</strong>{_make_text(finding)}</div></li>"
     )
 
 
 def _make_text(finding: Finding) -> str:
-    text = f"<p>{escape(finding.text)}</p>"
+    text = f"<p>{write_prose(finding.text)}</p>"
     if finding.kind != "warning" or len(finding.text) <= MAX_WARNING:
         return text
     return f"<details><summary>Which, and why</summary>{text}</details>"
